@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter):
 
     def count(kind: str) -> int:
         reports = terminalreporter.stats.get(kind, [])
-        return sum("tests/hostile/" in it.nodeid for it in reports if hasattr(it, "nodeid"))
+        return sum("tests/hostile/" in report.nodeid for report in reports if hasattr(report, "nodeid"))
 
     held = count("passed")
     if tried := held + count("failed") + count("error"):

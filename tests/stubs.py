@@ -70,7 +70,7 @@ class Letters:
 
     def encode(self, texts, kind="passage"):
         letters = "abcdefghijklmnopqrstuvwxyz"
-        found = np.array([[0.1, *(text.lower().count(one) for one in letters)] for text in texts], np.float32)
+        found = np.array([[0.1, *(text.lower().count(letter) for letter in letters)] for text in texts], np.float32)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 

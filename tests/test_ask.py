@@ -33,21 +33,21 @@ class Choosy(Stub):
         return self.could(text)
 
 
-def asked(backend, role=SILVER, prompts=("a",), **how):
+def answers_of(backend, role=SILVER, prompts=("a",), **how):
     return ask(llm.LanguageModel(backend), role, prompts, **how)
 
 
 def test_each_prompt_has_its_answer_and_the_same_is_asked_once():
     stub = Choosy(lambda messages, *_: f"[{len(messages[-1]['content'])}]")
-    answers = asked(stub, prompts=["a", "bbb", "a"])
+    answers = answers_of(stub, prompts=["a", "bbb", "a"])
     assert [answer.value for answer in answers] == [[1], [3], [1]] and len(stub.asked) == 2
     assert all(answer.calls == 1 and not answer.unread and not answer.cut for answer in answers)
-    assert asked(stub, prompts=[]) == []
+    assert answers_of(stub, prompts=[]) == []
 
 
 def test_a_reply_is_held_to_the_role_s_form_and_length():
     stub = Choosy(in_turn("[1]", "[1]", "[1]"))
-    asked(stub), asked(stub, prompts=["b"], constrained=False), asked(stub, prompts=["c"], tokens=5)
+    answers_of(stub), answers_of(stub, prompts=["b"], constrained=False), answers_of(stub, prompts=["c"], tokens=5)
     assert [schema is not None for _, _, schema in stub.asked] == [True, False, True]
     assert [of.max_new_tokens for of in stub.samplings] == [LONGEST["silver_chunks"]] * 2 + [5]
 
@@ -58,7 +58,7 @@ def test_every_role_has_a_length():
 
 def test_what_cannot_be_read_is_tried_again_warmer():
     stub = Choosy(in_turn("the first", "[1]", "nothing", "no"))
-    first, second = asked(stub, prompts=["a"], tries=3), asked(stub, prompts=["b"], tries=2)
+    first, second = answers_of(stub, prompts=["a"], tries=3), answers_of(stub, prompts=["b"], tries=2)
     assert first[0].value == [1] and first[0].calls == 2 and len(first[0].unread) == 1
     assert second[0].value is None and second[0].calls == 2 and len(second[0].unread) == 2 and second[0].text == "no"
     assert [(of.temperature, of.seed) for of in stub.samplings] == [(0, 0), (WARMER, 1)] * 2
@@ -68,13 +68,13 @@ def test_what_cannot_be_read_is_tried_again_warmer():
 def test_a_reply_that_was_cut_off_cannot_be_read():
     (answer,) = asked(Choosy(in_turn(Reply("[1]", finish="length"))))
     assert answer.cut and answer.value is None and answer.text == "[1]" and "cut off after" in answer.unread[0]
-    (answer,) = asked(Choosy(in_turn("  ")), role=QA)  # nor one that says nothing
+    (answer,) = answers_of(Choosy(in_turn("  ")), role=QA)  # nor one that says nothing
     assert answer.value is None and len(answer.unread) == 1
 
 
 def test_free_first_asks_again_only_where_decoding_could_not_have_written_the_same():
     stub = Choosy(in_turn("[1]", "It is [2]", "[3]"), could=lambda text: text.startswith("["))
-    kept, held = asked(stub, prompts=["a", "b"], free_first=True)
+    kept, held = answers_of(stub, prompts=["a", "b"], free_first=True)
     assert (kept.text, kept.free, kept.value, kept.calls) == ("[1]", "[1]", [1], 1)
     assert (held.text, held.free, held.value, held.calls) == ("[3]", "It is [2]", [3], 2)
     assert [schema is not None for _, _, schema in stub.asked] == [False, False, True]
@@ -82,7 +82,7 @@ def test_free_first_asks_again_only_where_decoding_could_not_have_written_the_sa
 
 def test_a_role_without_a_form_is_asked_once():
     stub = Choosy(in_turn("the smith"), could=lambda text: False)
-    (answer,) = asked(stub, role=QA, free_first=True)
+    (answer,) = answers_of(stub, role=QA, free_first=True)
     assert answer.value == "the smith" == answer.free and (len(stub.asked) == 1) == (QA.form is None)
 
 
@@ -146,9 +146,9 @@ def test_no_prompt_is_asked_where_one_of_them_would_cross():
 
 
 @given(st.integers(1, 400), st.lists(st.tuples(st.text("ab ", min_size=1, max_size=60), st.integers(1, 60)), max_size=12))
-def test_a_token_budget_is_never_crossed(tokens, asked):
+def test_a_token_budget_is_never_crossed(tokens, cases):
     meter = metered(say=lambda *_: "ab", tokens=tokens)
-    for text, most in asked:
+    for text, most in cases:
         afforded = meter.affords([text], most)
         try:
             meter.complete(text, max_new_tokens=most)

@@ -69,10 +69,10 @@ def test_padding_changes_nothing(name, side):
     for i, length in enumerate(lengths):
         place = slice(n - length, n) if side == "left" else slice(0, length)
         ids[i, place], mask[i, place] = ids_of(length, seed=i), 1
-    for asked in (rows, [range(length) for length in lengths]):  # SDPA beside it, and all rows by blocks
-        batch = segment_mass_batch(model, ids, mask, asked, segments)
+    for queries in (rows, [range(length) for length in lengths]):  # SDPA beside it, and all rows by blocks
+        batch = segment_mass_batch(model, ids, mask, queries, segments)
         for i, length in enumerate(lengths):
-            assert (batch[i] - eager_mass(model, ids_of(length, seed=i), asked[i], segments[i])).abs().max() < 1e-5
+            assert (batch[i] - eager_mass(model, ids_of(length, seed=i), queries[i], segments[i])).abs().max() < 1e-5
 
 
 @settings(max_examples=30)

@@ -100,7 +100,7 @@ class Scripted:
 
 
 def told_to_end(talk):
-    return talk[-1]["content"].endswith(tuple(told["end"] for told in baselines.TOLD.values()))
+    return talk[-1]["content"].endswith(tuple(words["end"] for words in baselines.TOLD.values()))
 
 
 def good_reader(language="en", **others):
@@ -112,27 +112,27 @@ def good_reader(language="en", **others):
         "FINAL(llm_query('Who sold it, in a word? ' + found[0]))\n```"
     )
 
-    def told(talk):
+    def sees_fact(talk):
         return fact in talk[-1]["content"]
 
     def extract(talk):
         names = [name for name in (*PLACES[language], answered) if name in talk[-1]["content"]]
         entities = [{"name": name, "description": f"{name}."} for name in names]
-        if told(talk):
+        if sees_fact(talk):
             entities[-1]["description"] = fact
         relations = [{"source": a, "target": b, "description": "-"} for a, b in pairwise(names)]
         return {"entities": entities, "relations": relations}
 
     replies = {
         "last": lambda talk: answered if answered in talk[-1]["content"] else "unknown",
-        "worker": lambda talk: fact if told(talk) else baselines.NOTHING[language],
+        "worker": lambda talk: fact if sees_fact(talk) else baselines.NOTHING[language],
         "extract": extract,
         "glean": {"entities": [], "relations": []},
-        "report": lambda talk: {"title": "t", "summary": fact * told(talk) or "-", "impact_rating": 5, "findings": []},
-        "map": lambda talk: {"points": [{"description": fact, "score": 90}] * told(talk)},
+        "report": lambda talk: {"title": "t", "summary": fact * sees_fact(talk) or "-", "impact_rating": 5, "findings": []},
+        "map": lambda talk: {"points": [{"description": fact, "score": 90}] * sees_fact(talk)},
         "memorise": {"header": "rain", "note": "It rained."},
         "plan": {"keywords": [word], "pages": []},
-        "integrate": lambda talk: fact * told(talk) or "-",
+        "integrate": lambda talk: fact * sees_fact(talk) or "-",
         "reflect": {"enough": True, "request": ""},
         "task": lambda talk: answered if told_to_end(talk) else program,
         "query": answered,
@@ -256,26 +256,26 @@ def test_replies_that_cannot_be_read_cost_calls_and_end(name, junk):
 @pytest.mark.parametrize("name", ["GraphRAG", "GAM"])
 def test_a_second_question_has_the_same_build(name):
     """So a model's cache has it."""
-    one, two = Scripted(good_reader()), Scripted(good_reader())
-    steps = [step.stage for step in METHODS[name]("Who sold the brass lamp?", book(), one).trace if step.asked]
-    METHODS[name]("Where did it rain?", book(), two)
+    first, second = Scripted(good_reader()), Scripted(good_reader())
+    steps = [step.stage for step in METHODS[name]("Who sold the brass lamp?", book(), first).trace if step.asked]
+    METHODS[name]("Where did it rain?", book(), second)
     built = steps.count(BUILD)
-    assert one.asked[:built] == two.asked[:built] != []
+    assert first.asked[:built] == second.asked[:built] != []
 
 
 @METHOD
 @pytest.mark.parametrize("context", [None, 2400])
 def test_what_it_takes_is_estimated_before_the_first_call(name, language, context):
     model, document = Scripted(good_reader(language), context), book(language, 200)
-    told = baseline_estimate(name, document, model, size=300)
+    estimate = baseline_estimate(name, document, model, size=300)
     assert not model.asked and list(RUNS) == list(METHODS)
     size = {} if name in ("Direct", "RLM") else {"size": 300}
     answer = METHODS[name](QUESTION[language], document, model, Budget(), **size)
     written = sum(step.written for step in answer.trace)
-    assert answer.calls <= told.calls <= 20 * answer.calls and written <= told.completion_tokens
+    assert answer.calls <= estimate.calls <= 20 * answer.calls and written <= estimate.completion_tokens
     frames = 60 * answer.calls  # the question and the frame of a talk
-    assert answer.tokens_total - written <= told.prompt_tokens + frames
-    assert told.money == 0
+    assert answer.tokens_total - written <= estimate.prompt_tokens + frames
+    assert estimate.money == 0
     refused(lambda: baseline_estimate("RAG", document, model), "no baseline 'RAG'")
 
 
@@ -483,7 +483,9 @@ def test_a_part_is_shortened_until_it_fits(nodes, outside, length, room):
 
 def test_the_best_eight_reports_are_read():
     said = ["the lamp" if i in (3, 7) else "rain" for i in range(20)]
-    reports = [Report(title=f"report {i}", summary=it, impact_rating=i % 10, findings=[]) for i, it in enumerate(said)]
+    reports = [
+        Report(title=f"report {i}", summary=summary, impact_rating=i % 10, findings=[]) for i, summary in enumerate(said)
+    ]
     best = baselines.top(reports, [3] * 20, "Where is the lamp?", "en")
     assert [report.title for report in best[:3]] == ["report 7", "report 3", "report 9"]
     assert len(best) == baselines.TOP == 8
@@ -501,16 +503,16 @@ def test_points_are_ranked_and_those_of_no_help_dropped():
 
 
 @pytest.mark.parametrize(
-    "options, kinds, told",
+    "options, kinds, said",
     [
         ({"extract": '{"entities": [], "relations": []}'}, {"extract", "glean"}, "no report has a point"),
         ({"budget": Budget(calls=2), "size": 100}, set(), "budget of 2 calls"),
     ],
 )
-def test_where_nothing_is_found_or_the_build_is_beyond_the_budget_there_is_no_answer(options, kinds, told):
+def test_where_nothing_is_found_or_the_build_is_beyond_the_budget_there_is_no_answer(options, kinds, said):
     answer, model = played(baselines.answer_by_reports, **options)
     assert answer.text == "" and set(model.kinds) == kinds and answer.tokens_first_call == 0
-    assert any(told in note for note in notes(answer))
+    assert any(said in note for note in notes(answer))
 
 
 # ---------------------------------------------------------------- GAM
@@ -604,14 +606,14 @@ def test_a_model_sees_what_its_code_printed(language):
     document = book(language)
     model = Scripted(good_reader(language, task=turns))
     answer = baselines.answer_by_code(QUESTION[language], document, model)
-    told = [talk[-1]["content"] for talk in model.asked]
+    seen = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "half" and answer.calls == 5
-    assert QUESTION[language] in told[0] and str(len(document.text)) in told[0] and FACT[language] not in told[0]
-    assert f"{len(document.text) // 2} {document.text[:10]}" in told[1]
-    assert "line 1: ZeroDivisionError" in told[2]
-    assert told[3] == baselines.TOLD[language]["nothing"] and told[4] == baselines.TOLD[language]["neither"]
+    assert QUESTION[language] in seen[0] and str(len(document.text)) in seen[0] and FACT[language] not in seen[0]
+    assert f"{len(document.text) // 2} {document.text[:10]}" in seen[1]
+    assert "line 1: ZeroDivisionError" in seen[2]
+    assert seen[3] == baselines.TOLD[language]["nothing"] and seen[4] == baselines.TOLD[language]["neither"]
     assert [message["role"] for message in model.asked[-1]] == ["user", *["assistant", "user"] * 4]
-    assert set(told[1:]) <= set(notes(answer)) and "shut in by" in notes(answer)[0]
+    assert set(seen[1:]) <= set(notes(answer)) and "shut in by" in notes(answer)[0]
 
 
 @shut_in
@@ -651,9 +653,9 @@ def test_a_process_that_was_stopped_is_told_of_and_replaced():
     codes = ["kept = 1", "while True: pass", "print('kept' in globals(), len(context))", "import os\nos._exit(0)"]
     turns = coded(*map(fenced, codes), "FINAL(done)")
     answer, model = played(baselines.answer_by_code, task=turns, limits=sandbox.Limits(seconds=2))
-    told = [talk[-1]["content"] for talk in model.asked]
+    seen = [talk[-1]["content"] for talk in model.asked]
     assert answer.text == "done"
-    assert "(time)" in told[2] and f"False {len(book().text)}" in told[3] and "ended itself" in told[4]
+    assert "(time)" in seen[2] and f"False {len(book().text)}" in seen[3] and "ended itself" in seen[4]
 
 
 @shut_in
@@ -670,8 +672,8 @@ def test_the_oldest_turns_fall_out_of_a_small_window():
 def test_an_output_is_shown_with_its_middle_left_out():
     task = coded(fenced("print('begin ' + 'word ' * 50_000 + 'end')"), "FINAL(x)")
     _, model = played(baselines.answer_by_code, task=task)
-    told = model.asked[1][-1]["content"]
-    assert "begin word" in told and "left out here" in told and "printed 250" in told and tokens_of(told) < 2200
+    seen = model.asked[1][-1]["content"]
+    assert "begin word" in seen and "left out here" in seen and "printed 250" in seen and tokens_of(seen) < 2200
 
 
 @shut_in
@@ -694,18 +696,18 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
 def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
     names = [{"name": f'{ANSWERED[language]} "{i}" [', "description": "a\\b}"} for i in range(4)]
     whole = json.dumps({"entities": names, "relations": []}, ensure_ascii=False)
-    one = json.dumps(names[0], ensure_ascii=False)
-    ends = [whole.index("[") + 1 + i * (len(one) + 2) + len(one) for i in range(4)]
+    first_item = json.dumps(names[0], ensure_ascii=False)
+    ends = [whole.index("[") + 1 + i * (len(first_item) + 2) + len(first_item) for i in range(4)]
     for at in range(len(whole)):
         kept = sum(end <= at for end in ends)
         if not kept:
             refused(partial(before_the_cut, whole[:at], baselines.Extracted), ".", ValueError)
             continue
         found = before_the_cut(whole[:at], baselines.Extracted)
-        assert [it.model_dump() for it in found.entities] == names[:kept] and found.relations == []
+        assert [item.model_dump() for item in found.entities] == names[:kept] and found.relations == []
         assert before_the_cut(f"```json\n{whole[:at]}", baselines.Extracted) == found
     points = '{"points": [{"description": "a", "score": 90}, {"description": "b", "score": 9'
-    assert [it.score for it in before_the_cut(points, baselines.Points).points] == [90]
+    assert [item.score for item in before_the_cut(points, baselines.Points).points] == [90]
     for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):
         refused(partial(before_the_cut, bad, baselines.Extracted), ".", ValueError)
 

@@ -111,8 +111,8 @@ def test_the_table_is_whole():
         assert "" in benchmark.metrics and "" in benchmark.prompts
         assert set(benchmark.metrics) | set(benchmark.prompts) <= {"", *benchmark.parts}
         assert all(hasattr(metrics, name) for metric in benchmark.metrics.values() for name in metric.kit)
-        assert all(it.published.startswith("https://") and it.save_as for it in benchmark.files)
-        assert any(it.needed for it in benchmark.files) and benchmark.licence
+        assert all(file.published.startswith("https://") and file.save_as for file in benchmark.files)
+        assert any(file.needed for file in benchmark.files) and benchmark.licence
 
 
 def test_nothing_is_evaluated():
@@ -373,8 +373,8 @@ def test_narrativeqa(loaded):
     assert "It's late again." in documents[train].text
     assert "NORA" not in documents[train].text and documents[train].text.endswith("FADE OUT")
     assert loaded["narrativeqa"].report.notes == {"a story's first or last words are not in it: not cut there": 1}
-    asked = item(loaded, "narrativeqa", f"{ferry}/1")
-    assert asked.answers == ("A song", "a song, badly sung") and asked.raw["question_tokenized"] == asked.question
+    row = item(loaded, "narrativeqa", f"{ferry}/1")
+    assert row.answers == ("A song", "a song, badly sung") and row.raw["question_tokenized"] == row.question
     assert item(loaded, "narrativeqa", f"{ferry}/2").answers == ("He set her arm.",)
     assert [each.part for each in loaded["narrativeqa"].items] == ["test", "test", "valid"]
 
@@ -547,15 +547,15 @@ def test_qmsum_by_domain_and_by_meeting(folder):
 
 
 def test_crud_rag(loaded):
-    one = item(loaded, "crud-rag", "questanswer_1doc/q1")
+    single = item(loaded, "crud-rag", "questanswer_1doc/q1")
     two = item(loaded, "crud-rag", "questanswer_2docs/q1")
-    assert one.doc_id == "" and one.evidence == two.evidence[:1]  # the same article, once with a date before it
+    assert single.doc_id == "" and single.evidence == two.evidence[:1]  # the same article, once with a date before it
     text = "河边县的旧桥昨天拆除。县里说，新桥Bridge One明年完工。"  # as the collection has it, without line breaks
-    assert seen(loaded, "crud-rag", one) == [text]
+    assert seen(loaded, "crud-rag", single) == [text]
     assert "news1" not in two.raw and two.raw["event"] == "桥"
     fixed = item(loaded, "crud-rag", "hallu_modified/h1")
     assert fixed.answers == ("新桥明年完工。",) and fixed.question.endswith("\n新桥十年后完工。")
-    assert item(loaded, "crud-rag", "event_summary/s1").evidence == one.evidence
+    assert item(loaded, "crud-rag", "event_summary/s1").evidence == single.evidence
 
 
 def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):

@@ -26,7 +26,7 @@ KINDS = dict.fromkeys(asking.TASKS, "qa") | dict.fromkeys(CHOICES, "choice") | {
 OWNERS = "Read: [book_text]\nIs it so? [claim]\n<explanation>…</explanation><answer>TRUE|FALSE</answer>"
 
 
-def told(name: str) -> str:
+def reply_to(name: str) -> str:
     """A reply to any prompt of a task."""
     reasoned = "<explanation>It says so.</explanation>\n<answer>{}</answer>"
     return {"qa": "a song", "choice": reasoned.format("B"), "claim": reasoned.format("TRUE")}[KINDS[name]]
@@ -102,7 +102,7 @@ def test_scores_by_hand():
     of = asking.scores(free, ["the smith", ""])
     assert of["exact_match"] == (0.0, 0.0) and of["token_f1"] == (pytest.approx(2 / 3), 0.0)
     assert set(of) == {"exact_match", "token_f1", "rouge_l", "bleu", "meteor"}
-    assert all(len(it) == 2 for it in of.values())
+    assert all(len(pair) == 2 for pair in of.values())
     chinese = [Item("1", "d", "谁？", ("铁匠",), language="zh")]
     assert asking.scores(chinese, ["铁匠"]) == {"exact_match": (1.0,), "token_f1": (1.0,), "rouge_l": (1.0,)}
     choice = [Item(str(i), "d", "Who?", ("Ann",), ("Tom", "Ann", "Ivo", "Eve"), "B") for i in range(3)]
@@ -126,7 +126,7 @@ def test_ranks_and_answers_of_mia_rag(name, tokenizer):
         assert bool(right) >= bool(item.evidence)
     found = [(row.ids[:3], item.doc_id) for row, item in zip(rows, some.items, strict=True)]
     shown = [[some.documents[name][chunks[name][i]].strip() for i in ids] for ids, name in found]
-    model = Model(lambda prompt, trial: told(name))
+    model = Model(lambda prompt, trial: reply_to(name))
     model.backend = None  # the generator of MiA-RAG looks at it
     replies = benchmark_answers(model, some, shown, told_of)
     assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}
@@ -151,36 +151,38 @@ def test_where_an_answer_stands_word_for_word(tokenizer):
 @pytest.mark.parametrize("name", asking.TASKS)
 def test_a_memory_of_a_benchmark(name, tokenizer):
     some = asking.few(name, HERE, 2)
-    it = of_benchmark(some, tokenizer, width=2, size=30)
-    asked = [*it.questions, *it.claims]
-    assert [one.id for one in asked] == [item.id for item in some.items]
-    assert [one.kind for one in asked] == [asking.kind(item) for item in some.items]
-    for one, item in zip(asked, some.items, strict=True):
-        texts = " ".join(it.memory.texts[i] for i in one.evidence)
-        assert bool(one.evidence) == bool(item.evidence)
+    shelf_of = of_benchmark(some, tokenizer, width=2, size=30)
+    posed = [*shelf_of.questions, *shelf_of.claims]
+    assert [question.id for question in posed] == [item.id for item in some.items]
+    assert [question.kind for question in posed] == [asking.kind(item) for item in some.items]
+    for question, item in zip(posed, some.items, strict=True):
+        texts = " ".join(shelf_of.memory.texts[i] for i in question.evidence)
+        assert bool(question.evidence) == bool(item.evidence)
         assert all(some.documents[at.doc_id][at][:3] in texts for at in item.evidence)
-    shelf = Shelf(it.memory, Bag(), live=True)
-    rows = {row.id: row for row in rank(shelf, asked, ["coverage"])}
+    shelf = Shelf(shelf_of.memory, Bag(), live=True)
+    rows = {row.id: row for row in rank(shelf, posed, ["coverage"])}
     assert all(row.found["coverage@0.5"] and row.items["coverage"] for row in rows.values())
 
 
 def test_the_owners_prompt_reaches_the_generator(tokenizer):
     some = asking.few("nocha", HERE, 2)
-    it = of_benchmark(some, tokenizer)
-    assert posed_items(it.memory, some.items) == [*it.claims] and not it.questions
-    model = Model(lambda prompt, trial: told("nocha") if step_of(prompt) is None else said())
-    replies = answers(model, it.memory, it.claims, [(0,)] * 2, template=OWNERS)
-    assert [one.value for one in replies] == ["TRUE", "TRUE"]
-    assert all(prompt.startswith("Read: ") and it.memory.texts[0] in prompt for prompt in model.asked)
+    held = of_benchmark(some, tokenizer)
+    assert posed_items(held.memory, some.items) == [*held.claims] and not held.questions
+    model = Model(lambda prompt, trial: reply_to("nocha") if step_of(prompt) is None else said())
+    replies = answers(model, held.memory, held.claims, [(0,)] * 2, template=OWNERS)
+    assert [reply.value for reply in replies] == ["TRUE", "TRUE"]
+    assert all(prompt.startswith("Read: ") and held.memory.texts[0] in prompt for prompt in model.asked)
 
-    shelf, settings = Shelf(it.memory, Bag(), live=True), Settings(top=1, k=1, inputs=("sig",))
-    traces = agent.run(model, shelf, it.claims, settings, template=OWNERS)
+    shelf, settings = Shelf(held.memory, Bag(), live=True), Settings(top=1, k=1, inputs=("sig",))
+    traces = agent.run(model, shelf, held.claims, settings, template=OWNERS)
     assert [trace.answers["sig"].value for trace in traces] == ["TRUE", "TRUE"]
     assert sum(prompt.startswith("Read: ") for prompt in model.asked) == 4
 
 
 def test_an_overview_tells_what_could_be_read_or_what_was():
     known = ["nocha", "novelhopqa"]
-    assert asking.overview(None, "storyworld", known, HERE).splitlines() == [asking.tell(it, HERE) for it in known]
+    assert asking.overview(None, "storyworld", known, HERE).splitlines() == [
+        asking.tell(benchmark, HERE) for benchmark in known
+    ]
     loaded = asking.sample("nocha", "storyworld", known, HERE, 2)
     assert asking.overview(loaded, "nocha", known, HERE) == f"{asking.tell('nocha', HERE)}\n{loaded.report}"

@@ -166,14 +166,14 @@ def reply(example):
 def test_a_whole_graph_has_the_books_number(seed, language, tokenizer):
     book = training_book(seed, language)
     chunks = split_blocks(book, tokenizer)
-    asked = [question for question in book.questions if question.kind == "people"]
-    for question in asked:
+    counting = [question for question in book.questions if question.kind == "people"]
+    for question in counting:
         run = through(book, chunks, question, tokenizer)
         value = reply(counted(run, len(chunks)))
         noted = {run.reading.ids.get(run.builder.key(event)) for event in run.wanted}
         if noted == set(value.cited_nodes):  # a quote that a border cuts is not noted, a long graph is not shown whole
             assert value.answer == question.answer
-    assert asked
+    assert counting
 
 
 def test_each_line_is_of_the_graph_and_counts_on(counts):

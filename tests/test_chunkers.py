@@ -181,8 +181,8 @@ def test_a_list_of_chunks_is_read(tokenizer):
     document = Document("two", "It rained all day. The mill stood still. Then Ivo went home.")
     said = '```json\n["It rained[MASK]stood still.", "Then Ivo[MASK]home.",]\n```'
     made = Listing(model_of(lambda prompt: said), tokenizer).cut(document, None)
-    told = ["It rained all day. The mill stood still. ", "Then Ivo went home."]
-    assert [document[chunk] for chunk in made.chunks] == told
+    texts = ["It rained all day. The mill stood still. ", "Then Ivo went home."]
+    assert [document[chunk] for chunk in made.chunks] == texts
     assert made.counts == Counter(["code fence stripped", "trailing comma removed"])
     none = Listing(model_of(lambda prompt: "I cannot."), tokenizer).cut(document, None)
     assert len(none.chunks) == 1 and none.counts == Counter(["not read"])
@@ -254,11 +254,11 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
     assert all(chunker.name == name for name, chunker in found.items())
     (first,) = chunkers.cuts(found["lumber"], [NOTE], 40)
     assert [path.name.split(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["cut"]
-    asked = len(backend.asked)
-    assert first == found["lumber"].cut(NOTE, 40) and asked > 0
+    calls = len(backend.asked)
+    assert first == found["lumber"].cut(NOTE, 40) and calls > 0
     other = Store(tmp_path / "other.sqlite", tmp_path / "store")
     store.use(other)
-    assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.asked) == asked
+    assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.asked) == calls
     assert len(other.keys) == 1
     assert next(other.remake(count=1)).agrees
 

@@ -131,7 +131,7 @@ def test_a_report_is_written_when_it_is_asked_for_and_once(tmp_path):
     meter.stage = "answer"
     assert reports.read([1])[0].title == "Four friends" and len(stub.asked) == 1
     assert "about e" in stub.asked[0][0][0]["content"] and "about a" not in stub.asked[0][0][0]["content"]
-    assert [one.impact_rating for one in reports.read([0, 1, 0])] == [6, 6, 6] and len(stub.asked) == 2
+    assert [report.impact_rating for report in reports.read([0, 1, 0])] == [6, 6, 6] and len(stub.asked) == 2
     assert meter.stage == "answer" and {step.stage for step in meter.steps} == {REPORT}
     again, idle, counted = reporter(store=Store(tmp_path / "reports.sqlite", tmp_path))
     again.read([0, 1])
@@ -158,7 +158,7 @@ def test_what_is_no_report_is_kept_nowhere(tmp_path, bad):
 
     store = Store(tmp_path / "reports.sqlite", tmp_path)
     reports, stub, _ = reporter(store=store, say=say)
-    assert [one is None for one in reports.read([0, 1])] == [True, False] == [i in reports.unreadable for i in (0, 1)]
+    assert [report is None for report in reports.read([0, 1])] == [True, False] == [i in reports.unreadable for i in (0, 1)]
     reports.read([0, 1])
     assert len(stub.asked) == 2 and len(store.cache) == 1
     again, stub, _ = reporter(store=store)

@@ -36,7 +36,7 @@ CHANGES = [{"value": 0.51}, {"ci": [0.4, 0.7]}, {"n": 11}, {"rows": "x2"}, {"var
 
 
 @pytest.mark.parametrize(
-    ("fresh", "stored", "finished", "told"),
+    ("fresh", "stored", "finished", "message"),
     [
         *(({**STORED, "a": STORED["a"] | change}, STORED, True, "00_n: a was") for change in CHANGES),
         ({**STORED, "new": {"value": 1}}, STORED, True, "00_n: new is only in the new run"),
@@ -45,9 +45,9 @@ CHANGES = [{"value": 0.51}, {"ci": [0.4, 0.7]}, {"n": 11}, {"rows": "x2"}, {"var
         ({"speed": STORED["speed"]}, {"speed": STORED["speed"]}, True, "0 numbers as stored"),
     ],
 )
-def test_any_other_difference_an_unfinished_run_and_comparing_nothing_fail(compare, fresh, stored, finished, told):
+def test_any_other_difference_an_unfinished_run_and_comparing_nothing_fail(compare, fresh, stored, finished, message):
     code, said = compare(fresh, stored, finished)
-    assert code == 1 and told in said
+    assert code == 1 and message in said
 
 
 def test_a_verdict_that_turns_fails_though_its_number_is_as_stored(compare, tmp_path):

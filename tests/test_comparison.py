@@ -53,7 +53,7 @@ def say(prompt, tools, schema):
 
 
 @pytest.fixture
-def asked(own_store, tmp_path):
+def answers_of(own_store, tmp_path):
     """Answers to the two questions, with a store of its own."""
     store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
 
@@ -64,9 +64,9 @@ def asked(own_store, tmp_path):
     return go
 
 
-def test_six_methods_answer_and_say_what_it_took(asked):
+def test_six_methods_answer_and_say_what_it_took(answers_of):
     stub = Stub(say)
-    found = asked(stub)
+    found = answers_of(stub)
     assert list(found) == list(NAMES)
     for name, (lamp, inn) in found.items():
         right, wrong = scored(TASKS, [lamp, inn], LanguageModel(Stub(say)))
@@ -79,40 +79,40 @@ def test_six_methods_answer_and_say_what_it_took(asked):
     kept, calls = store.current(), len(stub.asked)
     assert [path.name.split(".")[0] for path in kept.shipped.glob("*.jsonl")] == ["answer"]  # no reply travels
     store.use(Store(kept.cache.path.with_name("empty.sqlite"), kept.shipped))
-    assert asked(stub) == found and len(stub.asked) == calls
-    assert asked(stub, settings=MethodSettings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.asked) > calls
+    assert answers_of(stub) == found and len(stub.asked) == calls
+    assert answers_of(stub, settings=MethodSettings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.asked) > calls
 
 
 @pytest.mark.parametrize("dies", [1, 2, 9, 20])
-def test_a_run_that_was_cut_short_goes_on(asked, dies):
+def test_a_run_that_was_cut_short_goes_on(answers_of, dies):
     calls = []
 
-    def failing(*told):
+    def failing(*prompt):
         calls.append(1)
         if len(calls) >= dies:
             raise LLMError("the server is gone")
-        return say(*told)
+        return say(*prompt)
 
-    refused(lambda: asked(Stub(failing)), "gone", LLMError)
+    refused(lambda: answers_of(Stub(failing)), "gone", LLMError)
     again, whole = Stub(say), Stub(say)
-    found = asked(again)
+    found = answers_of(again)
     store.use(Store(store.current().cache.path.with_name("empty.sqlite"), store.current().shipped.with_name("none")))
-    assert found == asked(whole) and len(again.asked) + dies - 1 <= len(whole.asked) + 1
+    assert found == answers_of(whole) and len(again.asked) + dies - 1 <= len(whole.asked) + 1
 
 
-def test_a_method_without_an_answer_stage_has_no_compaction(asked):
-    refused(lambda: asked(Stub(say), names=["RAG"]), "no method 'RAG'")
-    one, _ = asked(Stub(say), names=["Direct"])["Direct"]
-    assert math.isnan(replace(one, tokens_first_call=0).compaction) and one.compaction > 0
+def test_a_method_without_an_answer_stage_has_no_compaction(answers_of):
+    refused(lambda: answers_of(Stub(say), names=["RAG"]), "no method 'RAG'")
+    direct, _ = answers_of(Stub(say), names=["Direct"])["Direct"]
+    assert math.isnan(replace(direct, tokens_first_call=0).compaction) and direct.compaction > 0
 
 
 def test_what_it_takes_is_estimated_for_all_tasks():
     model = LanguageModel(Stub(say))
-    told, once = estimated(TASKS, model), estimated(TASKS[:1], model)
-    assert list(told) == list(NAMES) and all(told[name].calls == 2 * once[name].calls for name in NAMES)
+    estimates, once = estimated(TASKS, model), estimated(TASKS[:1], model)
+    assert list(estimates) == list(NAMES) and all(estimates[name].calls == 2 * once[name].calls for name in NAMES)
     bounds = MethodSettings(graph_tokens=300, rounds=0, answer_tokens=96)
     small = estimated(TASKS, model, ["MindGraph"], bounds)["MindGraph"]
-    assert small.prompt_tokens < told["MindGraph"].prompt_tokens and small.calls < told["MindGraph"].calls
+    assert small.prompt_tokens < estimates["MindGraph"].prompt_tokens and small.calls < estimates["MindGraph"].calls
     longer = estimated(TASKS, model, ["MindGraph"], replace(bounds, answer_tokens=100))["MindGraph"]
     assert longer.completion_tokens - small.completion_tokens == 4 * len(TASKS)
 
@@ -120,8 +120,8 @@ def test_what_it_takes_is_estimated_for_all_tasks():
 def test_labels_and_judging_are_estimated_before_a_call():
     stub, novel = Stub(say), storyworld.book(storyworld.DEVELOP[0], tokens=15_000)
     assert comparison.estimated_judge(TASKS, LanguageModel(stub)).calls == len(NAMES) * len(TASKS)
-    told = comparison.estimated_labels([novel], LanguageModel(stub), share=3)
-    assert told.calls == 12 and told.prompt_tokens > 0 and not stub.asked
+    estimate = comparison.estimated_labels([novel], LanguageModel(stub), share=3)
+    assert estimate.calls == 12 and estimate.prompt_tokens > 0 and not stub.asked
 
 
 def test_the_length_of_a_text_is_in_the_server_s_tokens():
@@ -140,8 +140,8 @@ def test_choices_are_scored_by_letter():
     assert "B. at the inn" in choice.asked
     said = [Answer(text) for text in ("The answer is B.", "A", "", "Ivo")]
     found = scored([choice, choice, choice, TASKS[0]], said, None)
-    assert [(one.correct, one.reason) for one in found] == [(True, "B"), (False, "A"), (False, "no answer"), (True, "")]
-    assert [one.stage for one in found] == ["choice", "choice", "choice", "exact"]
+    assert [(row.correct, row.reason) for row in found] == [(True, "B"), (False, "A"), (False, "no answer"), (True, "")]
+    assert [row.stage for row in found] == ["choice", "choice", "choice", "exact"]
 
 
 def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, tmp_path):
@@ -166,8 +166,8 @@ def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, 
     for said, some in (("smoke", task), (first, choice)):
         found = comparison.answered([some], **given)
         assert [of[0].text for of in found.values()][:1] == [said]
-        asked = len(stub.asked)
-        assert comparison.answered([some], **given) == found and len(stub.asked) == asked
+        calls = len(stub.asked)
+        assert comparison.answered([some], **given) == found and len(stub.asked) == calls
     assert found["MindGraph"][0].text == first
     [verdict] = scored([choice], found["Direct"], None)
     assert (verdict.stage, verdict.correct) == ("choice", choice.letter == "A")
@@ -187,7 +187,9 @@ def test_questions_come_from_all_quarters_and_are_the_same_each_time():
     assert corners[:4] == corners[4:] and len(set(corners)) == 4 and corners[0] == ("broad", "deep")
     assert of_book(novel, 8, seed=1) == of_book(novel, 8, seed=1) != tasks
     assert of_book(novel) == tasks[:4] and len({task.id for task in of_book(novel, 1000)}) == len(novel.questions)
-    assert set(of_book(novel, 1000)[0].gold) > {next(one.answer for one in novel.questions if one.id == tasks[0].id)}
+    assert set(of_book(novel, 1000)[0].gold) > {
+        next(question.answer for question in novel.questions if question.id == tasks[0].id)
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -203,8 +205,8 @@ def test_an_answer_is_filed_under_the_words_that_its_model_was_sent(name, monkey
         with monkeypatch.context() as patch:
             patch.setattr(comparison, "sent", other)
             after = filed()
-        for form, asked in before.items():
-            changed = {key for key in asked if asked[key] != after[form][key]}
+        for form, keys in before.items():
+            changed = {key for key in keys if keys[key] != after[form][key]}
             assert changed == (set() if (path, form) == (tools, "short") else {"prompts"}), path
 
 
@@ -218,17 +220,17 @@ def test_benchmarks_items_become_tasks(monkeypatch):
     assert (two.letter, two.options, two.document.id) == ("B", ("Ann", "Ivo"), "note")
 
 
-def test_labels_with_evidence_and_without(asked):
+def test_labels_with_evidence_and_without(answers_of):
     novel, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), Stub(say)
     found = labels([novel], LanguageModel(stub), share=3)
-    assert len(found) == 6 and len(stub.asked) == 12 and all(one.labelled.stable for one in found)
-    assert {one.evidence for one in found} == {True, False} and found[0].labelled.label.breadth == "global"
+    assert len(found) == 6 and len(stub.asked) == 12 and all(label.labelled.stable for label in found)
+    assert {label.evidence for label in found} == {True, False} and found[0].labelled.label.breadth == "global"
     assert labels([novel], LanguageModel(stub), share=3) == found and len(stub.asked) == 12
     junk = labels([novel], LanguageModel(Stub(lambda *_: "hm", name="junk")), share=1)
-    assert [one.labelled.passes for one in junk] == [(None, None)] * 2
+    assert [label.labelled.passes for label in junk] == [(None, None)] * 2
 
 
-def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
+def test_the_budget_is_a_multiple_of_the_text(answers_of, monkeypatch):
     budgets = []
 
     def spy(question, document, llm, budget):
@@ -236,23 +238,23 @@ def test_the_budget_is_a_multiple_of_the_text(asked, monkeypatch):
         return Answer("Ivo")
 
     monkeypatch.setattr(comparison, "methods", lambda settings: dict.fromkeys(NAMES, spy))
-    found = asked(Stub(say), names=["Direct"])["Direct"]
+    found = answers_of(Stub(say), names=["Direct"])["Direct"]
     assert budgets == [Budget(tokens=500 * found[0].length)] * 2
 
 
-def test_a_reply_is_as_long_as_the_settings_allow(asked):
+def test_a_reply_is_as_long_as_the_settings_allow(answers_of):
     longest = []
 
     class Counting(Stub):
-        def generate(self, prompts, sampling, *told):
+        def generate(self, prompts, sampling, *settings):
             longest.append(sampling.max_new_tokens)
-            return super().generate(prompts, sampling, *told)
+            return super().generate(prompts, sampling, *settings)
 
     names = ["GraphRAG", "CoA", "GAM", "RLM"]
-    asked(Counting(say), settings=MethodSettings(times=500, turns=2, reply=64, block=50), names=names)
+    answers_of(Counting(say), settings=MethodSettings(times=500, turns=2, reply=64, block=50), names=names)
     assert set(longest) - {BRIEF} == {64}
-    model, told = LanguageModel(Stub(say)), {"turns": 2, "times": 500}
-    short, long = (estimated(TASKS, model, ["GAM"], MethodSettings(reply=it, **told))["GAM"] for it in (64, None))
+    model, settings = LanguageModel(Stub(say)), {"turns": 2, "times": 500}
+    short, long = (estimated(TASKS, model, ["GAM"], MethodSettings(reply=most, **settings))["GAM"] for most in (64, None))
     assert short.completion_tokens < long.completion_tokens
-    blocks = [estimated(TASKS, model, ["CoA"], MethodSettings(block=it))["CoA"].calls for it in (20, None)]
+    blocks = [estimated(TASKS, model, ["CoA"], MethodSettings(block=most))["CoA"].calls for most in (20, None)]
     assert blocks[0] > blocks[1]

@@ -98,7 +98,7 @@ def test_every_line_is_something(name):
 def test_scenes_and_speeches_are_in_their_places(name):
     document = shakespeare.play(name)
     scenes, speeches = shakespeare.scenes(document), shakespeare.speeches(document)
-    acts = {act: [scene for scene in scenes if scene.act == act] for act in dict.fromkeys(it.act for it in scenes)}
+    acts = {act: [scene for scene in scenes if scene.act == act] for act in dict.fromkeys(s.act for s in scenes)}
     induction = name in ("henry-iv-part-2", "the-taming-of-the-shrew")
     assert list(acts) == [0, 1, 2, 3, 4, 5][not induction :]
     for parts in acts.values():
@@ -260,8 +260,8 @@ def test_an_epub_gives_its_pages_in_reading_order(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         document = corpora.document(epub(tmp_path / "book.epub"))
-    told = ["Chapter One", "It was the best\nof times—it was", "bare", "nested", "text", "漢", "The end.", "a\nb"]
-    assert document.text.split("\n\n") == told
+    paragraphs = ["Chapter One", "It was the best\nof times—it was", "bare", "nested", "text", "漢", "The end.", "a\nb"]
+    assert document.text.split("\n\n") == paragraphs
     assert (document.id, document.language) == ("book", "en")
     assert document.meta == {"title": "A Book", "file": "book.epub"}
 

@@ -99,11 +99,11 @@ def test_whom_a_question_is_compared_with(shared, tokenizer):
     texts = units_of(ready, tokenizer)
     for task, rows in ready.rows.items():
         for row, right, mine in zip(rows, ready.positive[task], ready.mine[task], strict=True):
-            asked = ASKED[batch.questions[row]].units[task]
-            assert texts[right] in asked.positives and mine[right]
+            units = ASKED[batch.questions[row]].units[task]
+            assert texts[right] in units.positives and mine[right]
             wrong = [text for text, there in zip(texts, mine, strict=True) if there and text != texts[right]]
-            assert not set(wrong) & set(asked.positives)
-            assert shared or set(wrong) <= {*asked.hard, *asked.simple}
+            assert not set(wrong) & set(units.positives)
+            assert shared or set(wrong) <= {*units.hard, *units.simple}
             assert len(wrong) == (2 if task == "node" else 3) if not shared else len(wrong) >= 3
     assert ready.rows["chunk"].tolist() == [0, 1, 2] and ready.rows["node"].tolist() == [1, 2]
     assert units_of(prepare(ASKED, batch, recipe, tokenizer, 10_000, "en"), tokenizer) == texts
@@ -135,8 +135,8 @@ def test_the_loss_against_a_loop(order, shared, base, tokenizer):
     for task, weight in (("chunk", 0.7), ("node", 0.3)):
         terms = []
         for row, right, mine in zip(ready.rows[task], ready.positive[task], ready.mine[task], strict=True):
-            asked = ASKED[batch.questions[row]]
-            (query,) = torch.tensor(embedder.queries([asked.question], asked.summary, task))
+            example = ASKED[batch.questions[row]]
+            (query,) = torch.tensor(embedder.queries([example.question], example.summary, task))
             near = [math.exp(cosine_similarity(query, unit, dim=0).item() / 0.1) for unit in units] * mine.numpy()
             terms.append(-math.log(near[right] / sum(near)))
         total += weight * np.mean(terms)
@@ -168,11 +168,11 @@ def test_it_learns_and_is_loaded_in_its_form(base, tmp_path):
     assert {"chunk", "node", "accuracy", "tokens"} <= set(lines[0])
     embedder = loaded(base, adapter)
     assert embedder.form == recipe.form and embedder.summaries and embedder.language == "en"
-    told = json.loads((adapter / "form.json").read_text())
-    (adapter / "form.json").write_text(json.dumps(told | {"language": "zh"}))
+    form = json.loads((adapter / "form.json").read_text())
+    (adapter / "form.json").write_text(json.dumps(form | {"language": "zh"}))
     assert loaded(base, adapter).language == "zh"  # as it was trained
     assert loaded(base, adapter, language="en").language == "en"
-    tuned, plain = (one.queries([ASKED[0].question], ASKED[0].summary) for one in (embedder, loaded(base)))
+    tuned, plain = (embed.queries([ASKED[0].question], ASKED[0].summary) for embed in (embedder, loaded(base)))
     assert np.abs(tuned - plain).max() > 1e-3
 
 
@@ -183,17 +183,17 @@ def test_new_tokens_and_fewer_layers(form, whole, base, tmp_path):
     assert any("trainable_tokens" in name for name in weights(adapter)) == (form.marks == "tokens")
     embedder = loaded(base, adapter)
     assert embedder.model.config.num_hidden_layers == (form.layers or 2)
-    asked = ASKED[0]
-    told, untold = embedder.queries([asked.question], asked.summary), embedder.queries([asked.question])
-    assert np.abs(told - untold).max() > 1e-4
+    example = ASKED[0]
+    with_summary, without = embedder.queries([example.question], example.summary), embedder.queries([example.question])
+    assert np.abs(with_summary - without).max() > 1e-4
     with torch.random.fork_rng():
         torch.rand(7)  # whatever was drawn before, new tokens are the same, so that the same call goes on
         bare = loaded(base, form=form)
     assert bare.maker == loaded(base, form=form).maker
-    assert np.abs(bare.queries([asked.question], asked.summary) - told).max() > 1e-4
+    assert np.abs(bare.queries([example.question], example.summary) - with_summary).max() > 1e-4
     if form.marks == "tokens":
         marks = embedder.tokenizer.convert_tokens_to_ids(list(embedding.TOKENS.values()))
-        rows = [it.model.get_input_embeddings().weight[marks] for it in (embedder, bare)]
+        rows = [embed.model.get_input_embeddings().weight[marks] for embed in (embedder, bare)]
         assert (rows[0] - rows[1]).abs().amax(1).min() > 1e-5
         again = partial(train, ASKED, base=base, settings=SHORT)
         again(tmp_path / "on", recipe=Recipe(form), start=adapter)
@@ -202,35 +202,35 @@ def test_new_tokens_and_fewer_layers(form, whole, base, tmp_path):
 
 
 def test_sft_emb_sees_no_summary(base, tmp_path):
-    told = train(ASKED, tmp_path / "a", base, Recipe(summaries=False), SHORT)
-    other = [replace(one, summary="It rained.") for one in ASKED]
+    tuned = train(ASKED, tmp_path / "a", base, Recipe(summaries=False), SHORT)
+    other = [replace(example, summary="It rained.") for example in ASKED]
     untold = train(other, tmp_path / "b", base, Recipe(summaries=False), SHORT)
-    torch.testing.assert_close(weights(told), weights(untold), rtol=0, atol=0)
-    assert not loaded(base, told).summaries
+    torch.testing.assert_close(weights(tuned), weights(untold), rtol=0, atol=0)
+    assert not loaded(base, tuned).summaries
 
 
 def test_what_the_storyworld_teaches(novels, tokenizer):
     book = novels[0]
-    asked = update.of_story(book, tokenizer)
-    assert asked == update.of_story(book, tokenizer) and len(asked) > 30
+    examples = update.of_story(book, tokenizer)
+    assert examples == update.of_story(book, tokenizer) and len(examples) > 30
     questions = {question.id: question for question in book.questions}
     at = {book.document[chunk].strip(): chunk for chunk in passages.cut(book, tokenizer)}
-    for one in asked:
-        question, units = questions[one.id], one.units["chunk"]
+    for example in examples:
+        question, units = questions[example.id], example.units["chunk"]
         groups = [set(units.positives), set(units.hard), set(units.simple)]
         assert sum(map(len, groups)) == len(set().union(*groups))
         assert all(any(passages.holds(book, at[text], span) for span in question.evidence) for text in units.positives)
         assert not any(passages.relevant(book, question, at[text]) for text in (*units.hard, *units.simple))
-    assert sum(bool(one.units["chunk"].hard) for one in asked) > 0.7 * len(asked)
-    assert any("node" in one.units for one in asked)
+    assert sum(bool(example.units["chunk"].hard) for example in examples) > 0.7 * len(examples)
+    assert any("node" in example.units for example in examples)
 
 
 def test_copies_differ_in_who_alone(tokenizer, book):
     questions = {question.id: question for question in book.questions}
     names = {entity.name for entity in book.entities if entity.kind in ("person", "guise")}
     found = bound = 0
-    for one in update.of_story(book, tokenizer):
-        question, units = questions[one.id], one.units["chunk"]
+    for example in update.of_story(book, tokenizer):
+        question, units = questions[example.id], example.units["chunk"]
         assert not set(units.exchanged) & {*units.positives, *units.hard, *units.simple}
         for copy in units.exchanged:
             whole = [text for text in units.positives if _told_alike(text, copy, names)]
@@ -250,7 +250,7 @@ def test_a_copy_does_not_give_itself_away_by_a_small_letter(tokenizer):
     guises = {book.voice.guise(person.id) for person in book.world.people if person.guise is not None}
     small = tuple(guise for guise in guises if guise[0].islower())
     begins = re.compile("|".join(rf"(?:^|[.!?]['\"’”]?\s+|(?<=\s)['\"‘“]){re.escape(guise)}\b" for guise in small))
-    copies = [copy for one in update.of_story(book, tokenizer) for copy in one.units["chunk"].exchanged]
+    copies = [copy for example in update.of_story(book, tokenizer) for copy in example.units["chunk"].exchanged]
     assert sum(any(mentions(guise, copy) for guise in small) for copy in copies) > 10
     assert not [found[0] for copy in copies if (found := begins.search(copy))]
 
@@ -265,32 +265,32 @@ def _told_alike(text, copy, names):
 
 def test_who_is_who_gives_nothing_away(book):
     trades = [book.voice.trade(person.id) for person in book.world.people]
-    asked = update.who_is_who(book)
+    examples = update.who_is_who(book)
     kin = sum(binding.kind == "kin" for binding in book.world.bindings)
-    assert len({one.id for one in asked}) == len(asked) == len(book.world.bindings) + kin
-    for one in asked:
-        (name,) = one.units["node"].positives
-        assert not mentions(name, one.question) and mentions(name, one.summary)
-        assert not any(mentions(trade, text) for text in one.units["node"].simple for trade in trades)
-        if (units := one.units.get("chunk")) is not None:
+    assert len({example.id for example in examples}) == len(examples) == len(book.world.bindings) + kin
+    for example in examples:
+        (name,) = example.units["node"].positives
+        assert not mentions(name, example.question) and mentions(name, example.summary)
+        assert not any(mentions(trade, text) for text in example.units["node"].simple for trade in trades)
+        if (units := example.units.get("chunk")) is not None:
             assert all(mentions(name, text) for text in units.positives)
             assert units.simple and not any(mentions(name, text) for text in units.simple)
-    assert sum("chunk" in one.units for one in asked) > 0.9 * len(asked)
+    assert sum("chunk" in example.units for example in examples) > 0.9 * len(examples)
 
 
 def test_tellings_in_the_place_of_chunks(tokenizer, book):
-    told = [book.document[span].strip() for span in update.tellings(book)]
+    sentences = [book.document[span].strip() for span in update.tellings(book)]
     every = {book.document[span].strip() for spans in book.told.events.values() for span in spans}
-    assert len(set(told)) == len(told) and set(told) == every
+    assert len(set(sentences)) == len(sentences) and set(sentences) == every
     questions = {question.id: question for question in book.questions}
-    asked = update.of_story(book, tokenizer, alone=True)
-    assert len(asked) > 30
-    for one in asked:
-        units = one.units["chunk"]
-        assert {*units.positives, *units.hard, *units.simple} <= set(told)
-        held = {book.document[span].strip() for span in questions[one.id].evidence}
+    examples = update.of_story(book, tokenizer, alone=True)
+    assert len(examples) > 30
+    for example in examples:
+        units = example.units["chunk"]
+        assert {*units.positives, *units.hard, *units.simple} <= set(sentences)
+        held = {book.document[span].strip() for span in questions[example.id].evidence}
         assert all(any(text in whole or whole in text for whole in held) for text in units.positives)
-        assert not set(units.exchanged) & set(told)
+        assert not set(units.exchanged) & set(sentences)
         groups = [units.positives, units.hard, units.simple, units.exchanged]
         assert sum(map(len, groups)) == len({text for group in groups for text in group})
 
@@ -299,13 +299,13 @@ def test_even_means_as_many_that_need_a_binding(novels, tokenizer):
     book = novels[1]
     bound = {question.id for question in book.questions if question.needs_binding}
     every, even = update.of_story(book, tokenizer), update.of_story(book, tokenizer, even=True)
-    assert [one for one in every if one in even] == even
-    assert {one.id for one in every} & bound == {one.id for one in even} & bound
-    assert 2 * len({one.id for one in even} & bound) == len(even)
+    assert [example for example in every if example in even] == even
+    assert {example.id for example in every} & bound == {example.id for example in even} & bound
+    assert 2 * len({example.id for example in even} & bound) == len(even)
 
 
 def test_a_name_becomes_a_trade(tokenizer, book):
-    voice, bound = book.voice, [one.person for one in book.world.bindings if one.kind == "trade"]
+    voice, bound = book.voice, [item.person for item in book.world.bindings if item.kind == "trade"]
     trades = {voice.name(person): voice.trade(person) for person in bound}
     called = [(question, update.by_trade(book, question)) for question in book.questions]
     assert sum(other is not None for _, other in called) > 10
@@ -318,8 +318,8 @@ def test_a_name_becomes_a_trade(tokenizer, book):
             assert other.resolved == question.question and other.evidence == question.evidence
             assert all(mentions(gone, book.document.text[span.start : span.end]) for span in other.bindings[0])
     every = update.of_story(book, tokenizer, traded=1.0)
-    assert any(one.id.endswith("-trade") for one in every)
-    assert not {question.id for question, other in called if other} & {one.id for one in every}
+    assert any(item.id.endswith("-trade") for item in every)
+    assert not {question.id for question, other in called if other} & {item.id for item in every}
 
 
 def test_what_is_to_be_found(book, tokenizer):
@@ -330,20 +330,20 @@ def test_what_is_to_be_found(book, tokenizer):
     for question in book.questions:
         right = update.evidence(book, question, chunks)
         assert by_id.get(question.id) == (set(right) if 0 < len(right) <= update.MOST else None)
-    units, asked = update.to_find(book, tokenizer, "node")
+    units, wanted = update.to_find(book, tokenizer, "node")
     assert len(units) == len(book.entities)
-    assert all(right == set(update.bearing(book, question)) and right for question, right in asked)
+    assert all(right == set(update.bearing(book, question)) and right for question, right in wanted)
 
 
 @pytest.mark.parametrize("task, vector", [("chunk", "chunk"), ("who", "node")])
 def test_what_is_found_on_novels(task, vector, novels, base, tokenizer, own_store):
-    told = [book.summary for book in novels[::-1]]  # each with the other's
+    summaries = [book.summary for book in novels[::-1]]  # each with the other's
     embedder = loaded(base)
-    found = retrieval.found(embedder, novels, tokenizer, told, task)
-    units, asked = retrieval.sought(novels[1], task, tokenizer)
-    (query,) = embedder.queries([asked[5].question], told[1], vector)
-    assert list(found[asked[5].id].ids) == np.argsort(-(embedder.units(units) @ query), kind="stable")[:10].tolist()
-    assert retrieval.found(embedder, novels, tokenizer, told, task) == found and not own_store.trail[-1].computed
+    found = retrieval.found(embedder, novels, tokenizer, summaries, task)
+    units, wanted = retrieval.sought(novels[1], task, tokenizer)
+    (query,) = embedder.queries([wanted[5].question], summaries[1], vector)
+    assert list(found[wanted[5].id].ids) == np.argsort(-(embedder.units(units) @ query), kind="stable")[:10].tolist()
+    assert retrieval.found(embedder, novels, tokenizer, summaries, task) == found and not own_store.trail[-1].computed
 
 
 def test_what_is_sought_on_a_novel(novels, tokenizer):
@@ -357,13 +357,13 @@ def test_what_is_sought_on_a_novel(novels, tokenizer):
 
 
 def test_any_encoder_takes_an_embedders_place():
-    question, told = "Who has the smith's dagger?", "The king is the smith, king, king."
-    alone, both = Letters().encode([question]), Letters().encode([f"{question}\n{told}"])
+    question, summary = "Who has the smith's dagger?", "The king is the smith, king, king."
+    alone, both = Letters().encode([question]), Letters().encode([f"{question}\n{summary}"])
     mixed = 0.25 * alone + 0.75 * both
     ours = embedding.PlainEmbedder(Letters(), delta=0.25)
-    np.testing.assert_allclose(ours.queries([question], told), mixed / np.linalg.norm(mixed), rtol=1e-6)
+    np.testing.assert_allclose(ours.queries([question], summary), mixed / np.linalg.norm(mixed), rtol=1e-6)
     np.testing.assert_allclose(ours.queries([question]), alone)
-    np.testing.assert_allclose(embedding.PlainEmbedder(Letters(), 1).queries([question], told), alone, rtol=1e-6)
+    np.testing.assert_allclose(embedding.PlainEmbedder(Letters(), 1).queries([question], summary), alone, rtol=1e-6)
     refused(lambda: embedding.PlainEmbedder(Letters(), 2), "delta=2")
 
 
@@ -377,18 +377,18 @@ def test_what_is_found_on_plays(tokenizer, own_store):
     question = next(question for question in plays[0].questions if question.id == one.id)
     quotes = [plays[0].document[span] for span in question.evidence]
     held = [i for i, chunk in enumerate(chunks) if any(quote in plays[0].document[chunk] for quote in quotes)]
-    assert set(held) <= set(one.right)
+    assert set(held) <= set(row.right)
     refused(lambda: retrieval.sought(plays[0], "node", tokenizer), "expected a book of the storyworld")
     refused(lambda: retrieval.sought(plays[0], "scene", tokenizer), "task='scene': expected one of chunk, node, who")
 
 
 def test_summaries_of_all_kinds(novels):
-    told = {kind: retrieval.summary(novels, 0, kind) for kind in retrieval.KINDS if kind != "reader"}
-    assert told["none"] is None and told["other"] == novels[1].summary
+    by_kind = {kind: retrieval.summary(novels, 0, kind) for kind in retrieval.KINDS if kind != "reader"}
+    assert by_kind["none"] is None and by_kind["other"] == novels[1].summary
     refused(lambda: retrieval.summary(novels[:1], 0, "other"), "expected at least two books")
-    assert sorted(told["shuffled"].split()) == sorted(told["gold"].split()) and told["shuffled"] != told["gold"]
-    second = told["textrank"].split(". ")[1]
-    assert len(told["textrank"]) <= len(told["gold"]) and second in " ".join(novels[0].document.text.split())
+    assert sorted(by_kind["shuffled"].split()) == sorted(by_kind["gold"].split()) and by_kind["shuffled"] != by_kind["gold"]
+    second = by_kind["textrank"].split(". ")[1]
+    assert len(by_kind["textrank"]) <= len(by_kind["gold"]) and second in " ".join(novels[0].document.text.split())
     assert retrieval.summary(novels, 0, "reader", {"storyworld-1000": "Nothing happens."}) == "Nothing happens."
     refused(lambda: retrieval.summary(novels, 0, "reader", {}), "no summary by a reader")
     refused(lambda: retrieval.summary(novels, 0, "best"), "summary='best'")

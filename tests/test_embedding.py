@@ -64,17 +64,17 @@ def test_read_together_as_one_by_one(model, tokenizer, form, language):
     small = states(model, *query_readings(QUESTIONS, summaries, form, tokenizer, language, tokens=60))
     torch.testing.assert_close(whole, small)
     for question, summary, found in zip(QUESTIONS, summaries, whole, strict=True):
-        one, bare = (write(question, told, form, tokenizer, language) for told in (summary, None))
-        hidden, plain = (alone(model, [*it.head, *it.tail]) for it in (one, bare))
-        torch.testing.assert_close(found[1:], hidden[[one.marks["n"], one.marks["c"]]])
-        torch.testing.assert_close(found[0], plain[bare.marks["q"]])  # in either order h_q knows no summary
+        with_summary, without = (write(question, summary_of, form, tokenizer, language) for summary_of in (summary, None))
+        hidden, plain = (alone(model, [*parts.head, *parts.tail]) for parts in (with_summary, without))
+        torch.testing.assert_close(found[1:], hidden[[with_summary.marks["n"], with_summary.marks["c"]]])
+        torch.testing.assert_close(found[0], plain[without.marks["q"]])  # in either order h_q knows no summary
 
 
 def test_a_head_is_read_once(tokenizer):
     readings, _ = query_readings(QUESTIONS, [SUMMARY] * 3, Form("summary_first"), tokenizer)
     assert [bool(reading.head) for reading in readings] == [True, False]
     apart = [write(question, SUMMARY, Form("summary_first"), tokenizer) for question in QUESTIONS]
-    assert readings[0].tokens < 0.7 * sum(len(one.head) + len(one.tail) for one in apart)
+    assert readings[0].tokens < 0.7 * sum(len(query.head) + len(query.tail) for query in apart)
 
 
 def test_a_head_before_a_window(tokenizer):
@@ -101,7 +101,7 @@ def test_no_token_of_the_tokenizers_own(model, tokenizer, language):
     assert ending("Ann left.").input_ids[-1] != tokenizer("Ann left.").input_ids[-1]
     texts = ["Ann left.", "汤姆走了。"]
     assert unit_readings(texts, ending, language)[0] == unit_readings(texts, tokenizer, language)[0]
-    plain, other = (MiaEmbedder(model, one, language=language) for one in (tokenizer, ending))
+    plain, other = (MiaEmbedder(model, tokens, language=language) for tokens in (tokenizer, ending))
     np.testing.assert_array_equal(plain.units(texts), other.units(texts))
     np.testing.assert_array_equal(plain.queries(QUESTIONS, SUMMARY), other.queries(QUESTIONS, SUMMARY))
 
@@ -116,14 +116,14 @@ def test_new_tokens_come_without_a_word(language_model_dir, caplog, capfd):
 
 def test_the_embedder(model, tokenizer):
     embedder = MiaEmbedder(model, tokenizer, Form("summary_first", delta=0.25))
-    told, untold = embedder.queries(QUESTIONS, SUMMARY), embedder.queries(QUESTIONS)
+    with_summary, without = embedder.queries(QUESTIONS, SUMMARY), embedder.queries(QUESTIONS)
     h = states(model, *query_readings(QUESTIONS, [SUMMARY] * 3, embedder.form, tokenizer))
-    for found, mark in ((told, 2), (embedder.queries(QUESTIONS, SUMMARY, task="node"), 1)):
+    for found, mark in ((with_summary, 2), (embedder.queries(QUESTIONS, SUMMARY, task="node"), 1)):
         by_hand = torch.nn.functional.normalize(0.25 * h[:, 0] + 0.75 * h[:, mark], dim=-1)
         np.testing.assert_allclose(found, by_hand, rtol=1e-4, atol=1e-6)
-    assert np.abs(told - untold).max() > 1e-3
+    assert np.abs(with_summary - without).max() > 1e-3
     blind = MiaEmbedder(model, tokenizer, embedder.form, summaries=False)
-    np.testing.assert_array_equal(blind.queries(QUESTIONS, SUMMARY), untold)
+    np.testing.assert_array_equal(blind.queries(QUESTIONS, SUMMARY), without)
     by_hand = torch.nn.functional.normalize(states(model, *unit_readings(["Ann left."], tokenizer)), dim=-1)
     np.testing.assert_allclose(embedder.units(["Ann left."]), by_hand, rtol=1e-4, atol=1e-6)
     assert embedder.queries([]).shape == (0, 32)
@@ -137,10 +137,10 @@ def test_what_cannot_be(model, tokenizer):
     refused(lambda: MiaEmbedder(model, tokenizer, language="fr"), "'fr'")
 
 
-@pytest.mark.parametrize("told", [None, "{", "{}", '{"form": {"deltas": 1}, "summaries": true}', "[]"])
-def test_a_folder_that_holds_no_trained_embedder_is_one_line(tmp_path, told):
-    if told is not None:
-        (tmp_path / "form.json").write_text(told)
+@pytest.mark.parametrize("content", [None, "{", "{}", '{"form": {"deltas": 1}, "summaries": true}', "[]"])
+def test_a_folder_that_holds_no_trained_embedder_is_one_line(tmp_path, content):
+    if content is not None:
+        (tmp_path / "form.json").write_text(content)
     refused(lambda: embedding.embedder("base", tmp_path), "form.json: expected the form of a trained embedder")
     refused(lambda: embedding.named("hf:gpt2", str(tmp_path)), "expected a folder with sft_emb/form.json")
 
@@ -199,18 +199,20 @@ def test_what_is_in_the_store_is_not_asked_again():
     model = First()
     some = embedding.annotate(model, Places(), UNITS, ASKED[:8])
     whole = embedding.annotate(model, Places(), UNITS, ASKED)
-    assert model.calls == 2 and whole[:8] == some and [one.question for one in whole] == [name for name, *_ in ASKED]
+    assert (
+        model.calls == 2 and whole[:8] == some and [annotation.question for annotation in whole] == [name for name, *_ in ASKED]
+    )
     with pytest.raises(KeyboardInterrupt):
         embedding.annotate(First(dies=1), Places(), UNITS, [("new", "What is new?", "3")])
     assert embedding.annotate(First(dies=1), Places(), UNITS, ASKED) == whole
 
 
 def test_one_question_by_hand():
-    (one,) = embedding.annotate(First(), Places(), UNITS, [("x", "Who is in passage 3?", "7")], k=3)
+    (annotation,) = embedding.annotate(First(), Places(), UNITS, [("x", "Who is in passage 3?", "7")], k=3)
     asked_at = {"q": 3, "q+a": 37 % 12, "a": 7}
     near = {name: {(at + by) % 12 for by in (-1, 0, 1)} for name, at in asked_at.items()}
-    assert {name: set(found) for name, found in one.lists.items()} == near
-    assert one.candidates == tuple(embedding.vote(list(one.lists.values()), 3))
-    assert one.silver == one.candidates[:1] and one.hard == one.candidates[1:]
-    assert len(one.simple) == 5 and not set(one.simple) & set(one.candidates)
+    assert {name: set(found) for name, found in annotation.lists.items()} == near
+    assert annotation.candidates == tuple(embedding.vote(list(annotation.lists.values()), 3))
+    assert annotation.silver == annotation.candidates[:1] and annotation.hard == annotation.candidates[1:]
+    assert len(annotation.simple) == 5 and not set(annotation.simple) & set(annotation.candidates)
     refused(lambda: embedding.annotate(First(), Places(), UNITS, ASKED[:1] * 2), "same id")

@@ -209,9 +209,9 @@ def test_fingerprint_notices_any_one_number(dtype, shape, offset, data):
 
 def test_fingerprint_does_not_depend_on_layout():
     """A transposed tensor with the same numbers is the same weight."""
-    one, other = torch.nn.Linear(3, 5, bias=False), torch.nn.Linear(3, 5, bias=False)
-    other.weight.data = one.weight.data.t().contiguous().t()
-    assert weights.fingerprint(one, PretrainedConfig()) == weights.fingerprint(other, PretrainedConfig())
+    layer, other = torch.nn.Linear(3, 5, bias=False), torch.nn.Linear(3, 5, bias=False)
+    other.weight.data = layer.weight.data.t().contiguous().t()
+    assert weights.fingerprint(layer, PretrainedConfig()) == weights.fingerprint(other, PretrainedConfig())
 
 
 def test_a_run_that_was_stopped_keeps_its_finished_batches(qwen, tmp_path, monkeypatch):

@@ -68,7 +68,7 @@ def test_what_is_told_again_is_noted_once_whatever_was_read(order):
 
 
 @pytest.fixture
-def asked(monkeypatch) -> list[str]:
+def searched(monkeypatch) -> list[str]:
     """The queries that a retriever gets, which looks for their words."""
     heard = []
 
@@ -82,30 +82,32 @@ def asked(monkeypatch) -> list[str]:
     return heard
 
 
-def told(messages, *_) -> str:
+def reply_of(messages, *_) -> str:
     facts = next((of for line, of in TOLD.items() if line in messages[0]["content"]), [])
     return json.dumps({"told": facts, "bears": facts, "operations": []})
 
 
-def test_the_question_is_asked_again_with_each_name_that_it_means(asked):
-    journal = build.noted_gated(DOCUMENT, QUESTION, LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
-    assert asked[0] == QUESTION and "Who got a belonging on loan from Tobias?" in asked
-    assert len(asked) == len(set(asked)) <= 3
+def test_the_question_is_asked_again_with_each_name_that_it_means(searched):
+    journal = build.noted_gated(DOCUMENT, QUESTION, LanguageModel(Scripted(reply_of)), None, blocks=BLOCKS, k=2)
+    assert searched[0] == QUESTION and "Who got a belonging on loan from Tobias?" in searched
+    assert len(searched) == len(set(searched)) <= 3
     assert journal.about["read"] == sorted(set(journal.about["read"])) and len(journal.entries) == len(BLOCKS)
 
 
-def test_whom_a_question_begins_with_is_named_in_the_next(asked):
-    build.noted_gated(DOCUMENT, "The hatter lent a belonging to whom?", LanguageModel(Scripted(told)), None, blocks=BLOCKS, k=2)
-    assert "Tobias lent a belonging to whom?" in asked
+def test_whom_a_question_begins_with_is_named_in_the_next(searched):
+    build.noted_gated(
+        DOCUMENT, "The hatter lent a belonging to whom?", LanguageModel(Scripted(reply_of)), None, blocks=BLOCKS, k=2
+    )
+    assert "Tobias lent a belonging to whom?" in searched
 
 
-def test_a_reply_that_cannot_be_read_tells_nothing(asked):
+def test_a_reply_that_cannot_be_read_tells_nothing(searched):
     model = LanguageModel(Scripted(lambda *_: "I cannot say."))
     assert not rebuild(build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS)).nodes
 
 
-def test_what_is_refused(asked):
-    model = LanguageModel(Scripted(told))
+def test_what_is_refused(searched):
+    model = LanguageModel(Scripted(reply_of))
     refused(lambda: build.noted_gated(DOCUMENT, QUESTION, model, None, blocks=BLOCKS, k=0), "k=0: expected at least one")
     chinese = Document("note", DOCUMENT.text, "zh")
     refused(lambda: build.noted_gated(chinese, QUESTION, model, None, blocks=BLOCKS), "note is in 'zh'")

@@ -148,9 +148,9 @@ def test_where_the_parts_stand(tokenizer, form, language):
     for summary in (TOLD[language], None):
         written = write(QUESTIONS[0], summary, form, tokenizer, language)
         ids, found = [*written.head, *written.tail], written.spans
-        query, told = (tokenizer.decode(ids[slice(*found[name])]) for name in ("query", "summary"))
+        query, summary_text = (tokenizer.decode(ids[slice(*found[name])]) for name in ("query", "summary"))
         assert query.endswith(QUESTIONS[0]) and INSTRUCTION[language].strip() not in query
-        assert told == ("" if summary is None else SUMMARY[language].format(summary))
+        assert summary_text == ("" if summary is None else SUMMARY[language].format(summary))
 
 
 def test_shares_are_those_of_eager_attention(model, tokenizer, form, language):
@@ -255,7 +255,7 @@ def test_shifts_one_by_one(seed, layers):
     found = geometry.shift_test(a, b)
     shifted = [np.corrcoef(a, np.roll(b, by))[0, 1] for by in range(layers)]
     assert found.value == pytest.approx(shifted[0]) and found.n == layers
-    assert found.p == pytest.approx(np.mean([one >= shifted[0] - 1e-9 for one in shifted]))
+    assert found.p == pytest.approx(np.mean([value >= shifted[0] - 1e-9 for value in shifted]))
     again = geometry.shift_test(3 * a + 5, b)
     assert again.value == pytest.approx(found.value) and again.p == found.p
 
@@ -304,15 +304,17 @@ def test_the_figure_holds_the_text(tokenizer):
     places, shades = geometry._laid_out(tokens, geometry.COLUMNS)[0], [patch.get_alpha() for patch in ax.patches]
     deep = geometry.DEEPEST * np.linspace(0, 1, len(tokens))  # the heaviest is deepest
     assert shades == pytest.approx([deep[i] for i, *_ in places])
-    drawn = "".join(one.get_text() for one in ax.texts)
+    drawn = "".join(label.get_text() for label in ax.texts)
     assert drawn.replace(" ", "") == "".join("".join(tokens).split())
     assert not len(ax.get_xticks()) and not len(ax.get_yticks())  # no axis to name
-    assert not any(one.get_parse_math() for one in [*ax.texts, ax.title] if one.get_text())
-    for one in ax.texts:
-        assert one.get_position()[0] + len(one.get_text()) <= geometry.COLUMNS
+    assert not any(label.get_parse_math() for label in [*ax.texts, ax.title] if label.get_text())
+    for label in ax.texts:
+        assert label.get_position()[0] + len(label.get_text()) <= geometry.COLUMNS
     figure.canvas.draw()
     column = ax.get_window_extent().width / geometry.COLUMNS
-    widths = [(one.get_window_extent().width, len(one.get_text()) * column) for one in ax.texts if one.get_text().isalpha()]
+    widths = [
+        (label.get_window_extent().width, len(label.get_text()) * column) for label in ax.texts if label.get_text().isalpha()
+    ]
     assert widths and all(abs(width - room) < column / 2 for width, room in widths)  # letters fill their columns
     pyplot.close(figure)
     figure = geometry.heat_figure(["a"], [0.0])  # no attention at all

@@ -234,13 +234,13 @@ def test_what_a_notebook_takes_of_a_module_is_the_module_s_own(path):
 
 def test_every_notebook_is_short_and_has_the_parts_of_a_lesson():
     course = json.loads((ROOT / "figures" / "course.json").read_text())
-    notebooks = {name: told for name, told in course.items() if isinstance(told, dict)}
+    notebooks = {name: about for name, about in course.items() if isinstance(about, dict)}
     assert set(notebooks) == {path.stem for path in NOTEBOOKS}
-    for name, told in notebooks.items():
-        assert told["cells"] <= 45 and told["words"] <= 2000, name
+    for name, about in notebooks.items():
+        assert about["cells"] <= 45 and about["words"] <= 2000, name
         parts = [] if name < "10" else ["case", "settings", "question", "drawing"]
-        assert all(told[part] for part in parts), f"{name}: {told}"
-    assert sum(told["all_words"] for told in notebooks.values()) <= 100_000
+        assert all(about[part] for part in parts), f"{name}: {about}"
+    assert sum(about["all_words"] for about in notebooks.values()) <= 100_000
 
 
 def test_the_readme_is_short():
@@ -256,9 +256,9 @@ def test_what_a_claim_names_was_recorded():
 
 
 def test_every_finding_is_borne_by_its_numbers():
-    told = yaml.safe_load((ROOT / "data" / "findings.yaml").read_text())
+    findings = yaml.safe_load((ROOT / "data" / "findings.yaml").read_text())
     shown = report.findings(ROOT).splitlines()
-    assert len(shown) == len(told) == 5 and not any("{" in line for line in shown)
+    assert len(shown) == len(findings) == 5 and not any("{" in line for line in shown)
 
 
 def test_a_finding_ends_with_its_numbers(tmp_path):

@@ -151,8 +151,8 @@ class Letter(BaseModel):
 
 def test_decoding_is_held_to_the_tags():
     reader = models.load("smollm2", cache=False)
-    asked = [{"role": "user", "content": "Which letter comes first in the alphabet, and why? Explain at length."}]
-    free, held = (reader.chat(asked, max_new_tokens=12, schema=schema) for schema in (None, Tags(Letter)))
+    talk = [{"role": "user", "content": "Which letter comes first in the alphabet, and why? Explain at length."}]
+    free, held = (reader.chat(talk, max_new_tokens=12, schema=schema) for schema in (None, Tags(Letter)))
     assert (held.finish, free.finish) == ("stop", "length")
     assert held.text == f"<letter>{held.parsed.letter}</letter>"
 
@@ -211,20 +211,20 @@ def test_options_and_errors_stay_apart():
 
 def test_jobs_with_other_schemas_are_asked_together():
     """Each conversation keeps its own, and what is asked without one stays apart; a schema for all is passed on as it was."""
-    told = []
+    calls = []
 
     class Held(Slow):
         def chat(self, talks, schema=None, **options):
-            told.append({talk[0]["content"]: of for talk, of in zip(talks, for_each(schema, len(talks)), strict=True)})
+            calls.append({talk[0]["content"]: of for talk, of in zip(talks, for_each(schema, len(talks)), strict=True)})
             return super().chat(talks, **options)
 
     def job(llm, texts, schema):
         return [reply.text for reply in llm.chat([user(text) for text in texts], schema=schema)]
 
-    asked = [(["a", "b"], {"enum": [1]}), (["c"], {"enum": [2]}), (["d", "e"], None), (["f", "g"], [{"enum": [3]}, {}])]
-    jobs = [partial(job, texts=texts, schema=schema) for texts, schema in asked]
+    groups = [(["a", "b"], {"enum": [1]}), (["c"], {"enum": [2]}), (["d", "e"], None), (["f", "g"], [{"enum": [3]}, {}])]
+    jobs = [partial(job, texts=texts, schema=schema) for texts, schema in groups]
     assert side_by_side(Held(), jobs) == [["A", "B"], ["C"], ["D", "E"], ["F", "G"]]
-    one, two, three = ({"enum": [i]} for i in (1, 2, 3))
-    held = {"a": one, "b": one, "c": two, "f": three, "g": {}}
-    assert sorted(told, key=len) == [{"d": None, "e": None}, held]
+    first, second, third = ({"enum": [i]} for i in (1, 2, 3))
+    held = {"a": first, "b": first, "c": second, "f": third, "g": {}}
+    assert sorted(calls, key=len) == [{"d": None, "e": None}, held]
     refused(lambda: side_by_side(Held(), [partial(job, texts=["a", "b"], schema=[{}])]), "1 schemas for 2")

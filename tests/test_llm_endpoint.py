@@ -56,8 +56,8 @@ def test_real_complete_and_chat(served):
 
 def test_real_schema_and_several_calls(served):
     ages = [20, 31, 42]
-    asked = [user(f"Bob is {age} years old. Name and age as JSON.") for age in ages]
-    replies = served.chat(asked, schema=Person, max_new_tokens=40)
+    talks = [user(f"Bob is {age} years old. Name and age as JSON.") for age in ages]
+    replies = served.chat(talks, schema=Person, max_new_tokens=40)
     assert [reply.parsed for reply in replies] == [Person(name="Bob", age=age) for age in ages]
     assert served.ledger.calls == 3 and served.ledger.rejects == 0
 
@@ -96,8 +96,8 @@ def test_trouble_is_tried_again_and_one_line_with_url_and_cause_where_it_lasts(t
         assert at(server, timeout=0.3).chat(HELLO).text == "Francisco"
         assert len(server.asked) == 2
     with Scripted(trouble) as server:
-        told = str(refused(lambda: at(server, timeout=0.3, retries=1).chat(HELLO), said, LLMError))
-        assert told.startswith(server.url) and "\n" not in told and len(server.asked) == 2
+        message = str(refused(lambda: at(server, timeout=0.3, retries=1).chat(HELLO), said, LLMError))
+        assert message.startswith(server.url) and "\n" not in message and len(server.asked) == 2
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_a_failure_keeps_what_others_brought(tmp_path):
         bad = body["messages"][0]["content"] == "bad"
         status(400)(handler, body) if bad else send(handler, completion("fine"))
 
-    asked = [user(text) for text in ("one", "two", "bad", "three")]
+    talks = [user(text) for text in ("one", "two", "bad", "three")]
     with Scripted(behave) as server:
         model = at(server, Store(tmp_path / "s.sqlite"), concurrency=1)
-        refused(lambda: model.chat(asked), "HTTP 400", LLMError)
-        assert model.estimate(asked).cached == 2  # not the third, and the fourth was not begun
+        refused(lambda: model.chat(talks), "HTTP 400", LLMError)
+        assert model.estimate(talks).cached == 2  # not the third, and the fourth was not begun
 
 
 def test_every_conversation_is_sent_its_own_schema():
@@ -203,7 +203,7 @@ def test_every_conversation_is_sent_its_own_schema():
         model = at(server)
         other = {"title": "other", "type": "integer", "maximum": 4}
         model.chat([HELLO, [*HELLO, *HELLO]], schema=[{"title": "one", "type": "integer"}, other])
-        sent = {len(it["messages"]): it["response_format"]["json_schema"]["name"] for it in server.asked}
+        sent = {len(request["messages"]): request["response_format"]["json_schema"]["name"] for request in server.asked}
         assert sent == {1: "one", 2: "other"}
         model.chat([HELLO], schema=[{"title": "held", "lark": "start: INT"}], max_new_tokens=3)
         assert "response_format" not in server.asked[-1]
@@ -243,7 +243,7 @@ def test_what_is_sent():
         told = {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4}
         at(server).chat(HELLO, schema=Person, max_new_tokens=7, temperature=0.5, top_p=0.9, seed=4, stop="END")
         sent = server.asked[0]
-        assert sent | told | {"stop": ["END"]} == sent
+        assert sent | settings | {"stop": ["END"]} == sent
         form = sent["response_format"]["json_schema"]
         assert form["name"] == "Person" and form["strict"] is False  # pydantic's objects are open by default
         assert sent["messages"] == HELLO

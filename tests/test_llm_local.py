@@ -292,11 +292,11 @@ def test_decoding_is_held_to_a_pydantic_model(model):
 def test_every_conversation_may_have_its_own_schema(random_model):
     """JSON schemas and grammars beside each other in a batch, the rows in another order than the conversations."""
     schemas = [{"enum": ["a"]}, {"title": "b", "lark": 'start: "\\"" ("b" | "c") "\\""'}, {"enum": ["d", "dd"]}]
-    asked = [*reversed(ASKED), *ASKED]
-    replies = random_model.chat(asked, schema=[*schemas, *schemas], max_new_tokens=9)
+    talks = [*reversed(ASKED), *ASKED]
+    replies = random_model.chat(talks, schema=[*schemas, *schemas], max_new_tokens=9)
     allowed = [{"a"}, {"b", "c"}, {"d", "dd"}] * 2
     assert all(reply.parsed in some for reply, some in zip(replies, allowed, strict=True))
-    refused(lambda: random_model.chat(asked, schema=schemas), "3 schemas for 6 conversations")
+    refused(lambda: random_model.chat(talks, schema=schemas), "3 schemas for 6 conversations")
 
 
 def test_plain_words_are_held_to_options(random_model):

@@ -251,8 +251,8 @@ def test_a_path_that_cannot_be_recorded_to_fails_before_anything_is_asked(tmp_pa
     (tmp_path / "file").write_text("", encoding="utf-8")
     for path in (tmp_path, tmp_path / "file" / "r.jsonl"):
         parrot = Parrot()
-        told = refused(partial(llm.LanguageModel(parrot, record=path).complete, "a"), "cannot record to .*")
-        assert not parrot.asked and "\n" not in str(told)
+        error = refused(partial(llm.LanguageModel(parrot, record=path).complete, "a"), "cannot record to .*")
+        assert not parrot.asked and "\n" not in str(error)
 
 
 def test_a_recording_that_fails_later_loses_no_reply(tmp_path, store):
@@ -357,15 +357,15 @@ def test_bad_input(ask, said):
 def test_a_list_of_schemas_has_one_for_each_conversation(store):
     """Each reply is read by its own, is cached under it, and is asked for again under another."""
     model = llm.LanguageModel(Parrot(lambda text: text), store=store)
-    asked = [user('{"name": "Bob"}'), user('{"age": 3}'), user('{"age": 3}')]
-    replies = model.chat(asked, schema=[Person, Aged, Person])
+    talks = [user('{"name": "Bob"}'), user('{"age": 3}'), user('{"age": 3}')]
+    replies = model.chat(talks, schema=[Person, Aged, Person])
     assert replies[0].parsed == Person(name="Bob") and replies[1].parsed == Aged(age=3)
     assert "does not fit Person" in replies[2].invalid
-    assert model.estimate(asked, schema=[Person, Aged, Person]).cached == 2
-    again = model.chat(asked[:2], schema=(Person, Aged))
+    assert model.estimate(talks, schema=[Person, Aged, Person]).cached == 2
+    again = model.chat(talks[:2], schema=(Person, Aged))
     assert [reply.cached for reply in again] == [True, True] and again[1].parsed == Aged(age=3)
-    assert "does not fit Aged" in model.chat(asked[:1], schema=[Aged])[0].invalid
-    refused(lambda: model.chat(asked, schema=[Person, Aged]), "2 schemas for 3 conversations")
+    assert "does not fit Aged" in model.chat(talks[:1], schema=[Aged])[0].invalid
+    refused(lambda: model.chat(talks, schema=[Person, Aged]), "2 schemas for 3 conversations")
 
 
 def test_a_server_is_not_asked_again_by_a_spot_check(tmp_path):

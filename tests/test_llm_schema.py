@@ -136,5 +136,5 @@ CALLS += [[{"function": {"name": "f", "arguments": text}}] for text in ("{", "[1
 def test_calls_of_a_message_that_are_none(calls):
     question = {"role": "user", "content": "?"}
     called = {"role": "assistant", "content": "", "tool_calls": calls}
-    told = refused(lambda: conversation([question, called]), r'message 1: tool_calls is .*: expected \[{"id"')
-    assert "\n" not in str(told)
+    error = refused(lambda: conversation([question, called]), r'message 1: tool_calls is .*: expected \[{"id"')
+    assert "\n" not in str(error)

@@ -62,8 +62,8 @@ def folder(tmp_path):
     (tmp_path / "narrativeqa-hub").mkdir()
     stories, empty = [], {"kind": "gutenberg", "start": "", "end": "", "summary": {}}
     for words, (name, n) in product(("Who rang", "When did"), (("a", 2), ("b", 2), ("c", 1))):
-        asked = {"question": {"text": f"{words} the bell in {name * 40}?"}, "answers": [{"text": "the wind"}]}
-        stories.append({"document": {"id": name * 40, "text": LONG * n, **empty}, **asked})
+        question = {"question": {"text": f"{words} the bell in {name * 40}?"}, "answers": [{"text": "the wind"}]}
+        stories.append({"document": {"id": name * 40, "text": LONG * n, **empty}, **question})
     (tmp_path / "narrativeqa-hub" / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in stories))
     (tmp_path / "loogle").mkdir()
     tasks = ("longdep_qa", 3, "How many"), ("shortdep_cloze", 3, "Who rang"), ("shortdep_qa", 1, "Who rang")
@@ -83,19 +83,19 @@ def test_the_recipe(folder):
     stub = Stub(annotator)
     estimate = long_reason.estimate(LanguageModel(stub), folder, sources=SMALL)
     assert not stub.asked
-    told = run(folder, stub)
-    longbench, stories, loogle = (told.ends[source.name] for source in SMALL)
+    built = run(folder, stub)
+    longbench, stories, loogle = (built.ends[source.name] for source in SMALL)
     ends = {"kept": 3, "not needed": 1, "not demanding": 2, "unstable": 2, "unreadable": 2}
     assert longbench == ends | {"code": 1, "summary": 1, "too short": 1}
     assert stories == {"kept": 2, "not demanding": 2, "too short": 2}
     assert loogle == {"kept": 1, "cloze": 1, "too short": 1}
-    assert [ends.total() for ends in told.ends.values()] == [13, 6, 3]
-    assert Counter(one.source for one in told.kept) == {"longbench-v2": 3, "narrativeqa-hub": 2, "loogle": 1}
-    assert all((one.breadth, one.depth) in (SAYS["Who rang"][0], SAYS["How many"][0]) for one in told.kept)
+    assert [ends.total() for ends in built.ends.values()] == [13, 6, 3]
+    assert Counter(item.source for item in built.kept) == {"longbench-v2": 3, "narrativeqa-hub": 2, "loogle": 1}
+    assert all((item.breadth, item.depth) in (SAYS["Who rang"][0], SAYS["How many"][0]) for item in built.kept)
     assert len(stub.asked) == estimate.calls == 2 * (10 + 4 + 1)  # here all that is long enough is judged
-    about = long_reason.statistics(told.kept)
+    about = long_reason.statistics(built.kept)
     assert (about.items, about.choices, about.free) == (6, 3, 3) and about.least <= about.median <= about.most
-    assert "longbench-v2: 3 kept of 13 (code 1, summary 1, too short 1, unreadable 2" in str(told)
+    assert "longbench-v2: 3 kept of 13 (code 1, summary 1, too short 1, unreadable 2" in str(built)
 
 
 def test_what_was_judged_is_in_the_file_and_nothing_of_the_texts(folder):
@@ -126,7 +126,7 @@ def test_a_run_that_was_killed_goes_on(folder, dies):
 
 def test_the_order_is_one_of_chance_and_fixed(folder):
     runs = [run(folder, Stub(annotator), folder / f"{i}.jsonl", seed=i % 3) for i in range(4)]
-    orders = [[one.id for one in told.kept] for told in runs]
+    orders = [[item.id for item in built.kept] for built in runs]
     assert orders[0] == orders[3] and len({tuple(order) for order in orders}) > 1
 
 
@@ -136,21 +136,21 @@ def test_a_source_that_has_its_number_asks_no_more(folder):
     many = json.loads((folder / "longbench-v2" / "data.json").read_text())
     rows = [{**many[0], "_id": str(i), "question": f"Who {i}?"} for i in range(40)]
     (folder / "longbench-v2" / "data.json").write_text(json.dumps(rows))
-    told = run(folder, stub, sources=wanted[:1])
-    assert told.ends["longbench-v2"] == {"kept": 1, "not needed": 39} and len(stub.asked) == 32  # a batch, twice
+    built = run(folder, stub, sources=wanted[:1])
+    assert built.ends["longbench-v2"] == {"kept": 1, "not needed": 39} and len(stub.asked) == 32  # a batch, twice
 
 
 def test_kept_items_are_read_again_with_their_texts(folder):
-    told = run(folder, Stub(annotator))
-    pieces = list(long_reason.items(told.kept, folder))
+    built = run(folder, Stub(annotator))
+    pieces = list(long_reason.items(built.kept, folder))
     texts = {piece.id: piece for piece in pieces if isinstance(piece, Document)}
     found = [piece for piece in pieces if isinstance(piece, Item)]
-    assert {(one.id, one.doc_id) for one in found} == {(one.id, one.doc_id) for one in told.kept}
-    for one in told.kept:
-        assert (gpt_tokens(texts[one.doc_id].text), len(texts[one.doc_id].text.split())) == (one.tokens, one.words)
+    assert {(item.id, item.doc_id) for item in found} == {(item.id, item.doc_id) for item in built.kept}
+    for item in built.kept:
+        assert (gpt_tokens(texts[item.doc_id].text), len(texts[item.doc_id].text.split())) == (item.tokens, item.words)
     for i, piece in enumerate(pieces):
-        assert isinstance(piece, Document) or piece.doc_id in {it.id for it in pieces[:i]}
-    gone = replace(told.kept[0], id="gone")
+        assert isinstance(piece, Document) or piece.doc_id in {document.id for document in pieces[:i]}
+    gone = replace(built.kept[0], id="gone")
     refused(lambda: list(long_reason.items([gone], folder)), "the files hold no item gone")
 
 
@@ -188,12 +188,12 @@ def test_bad_files_are_refused_and_left_alone(folder):
     refused(lambda: run(folder, Stub(annotator, name="another")), "holds another run: llm is")
     refused(lambda: run(folder, Stub(annotator), seed=1), "seed is 0, expected 1")
     refused(lambda: run(folder, Stub(annotator), sources=SMALL[:1]), "sources is")
-    for content, told in [
+    for content, message in [
         (lines[0] + b"{}\n", "line 2: expected an item"),
         (lines[0] + lines[1].replace(b'"reason": "', b'"reason": "mood '), "line 2.*mood"),
     ]:
         path.write_bytes(content)
-        refused(lambda: run(folder, Stub(annotator)), told)
+        refused(lambda: run(folder, Stub(annotator)), message)
         assert path.read_bytes() == content
 
     refused(lambda: long_reason.statistics([]), "at least one")
@@ -209,8 +209,8 @@ def label(breadth="global", depth="global-synthesis"):
 
 
 def test_every_level_is_told_once_and_in_the_order_of_the_scale(language):
-    it = Unlabelled("Who?", "Ann", 1200, language=language)
-    up, down = slots(it), slots(it, reverse=True)
+    question = Unlabelled("Who?", "Ann", 1200, language=language)
+    up, down = slots(question), slots(question, reverse=True)
     for name, levels in (("breadths", BREADTHS), ("depths", DEPTHS)):
         named = re.findall(r"^- ([\w-]+)[:：]", up[name], re.MULTILINE)
         assert tuple(named) == levels and up[name].splitlines() == down[name].splitlines()[::-1]
@@ -238,9 +238,9 @@ def test_two_passes_and_what_a_model_that_takes_the_first_level_is_worth():
         return {"reason": "it is the first", "breadth": breadth, "depth": depth}
 
     stub = Stub(first)
-    told = annotate([Unlabelled("Who?", "Ann", 9), Unlabelled("Where?", "here", 9)], LanguageModel(stub))
-    assert len(stub.asked) == 4 and [one.stable for one in told] == [False, False]
-    assert told[0].passes[0].breadth == "local" and told[0].passes[1].breadth == "global"
+    labelled = annotate([Unlabelled("Who?", "Ann", 9), Unlabelled("Where?", "here", 9)], LanguageModel(stub))
+    assert len(stub.asked) == 4 and [row.stable for row in labelled] == [False, False]
+    assert labelled[0].passes[0].breadth == "local" and labelled[0].passes[1].breadth == "global"
     steady = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: json.dumps(label().model_dump()))))
     assert steady[0].stable and steady[0].label == label()
     unread = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: "global, I should say")))
@@ -276,7 +276,7 @@ def test_what_stability_buys():
     gold = [("global", "global-synthesis")] * 4 + [("local", "lookup")] * 4
     said = [(hard, hard), (hard, hard), (easy, hard), (hard, easy)]
     said += [(easy, easy), (easy, easy), (hard, easy), (easy, None)]
-    of = long_reason.measured(gold, [Labelled(one) for one in said])
+    of = long_reason.measured(gold, [Labelled(passes) for passes in said])
     assert of.breadth.accuracy == 6 / 8 == of.depth.accuracy
     assert of.stable == 4 / 8 and of.stable_breadth.accuracy == of.stable_depth.accuracy == 1
     assert of.kept == (2, 0, 2)

@@ -140,8 +140,8 @@ def test_bands_are_those_of_the_bootstrap():
     groups = [i // 3 for i in range(12)]
     of = mcea.bands(curves, groups, resamples=300)
     for layer in range(3):
-        one = bootstrap(curves[:, layer], groups=groups, resamples=300)
-        assert of[:, layer].tolist() == [one.value, one.low, one.high]
+        mean = bootstrap(curves[:, layer], groups=groups, resamples=300)
+        assert of[:, layer].tolist() == [mean.value, mean.low, mean.high]
 
 
 # -- layouts -----------------------------------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ def test_a_prompt_in_tokens(task, language, tokenizer):
     slots = {"question": question} | ({"options_str": "A. x\nB. y\nC. z\nD. w"} if task == "choice" else {})
     written = write(task, slots, chunks, summary, language)
     layout = mcea.lay_out(written, [True, False], tokenizer)
-    asked = [{"role": "user", "content": written.text}]
-    text = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    talk = [{"role": "user", "content": written.text}]
+    text = tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)
     assert list(layout.ids) == tokenizer(text, add_special_tokens=False)["input_ids"]
     assert layout.relevant == (True, False)
 
@@ -169,8 +169,8 @@ def test_a_prompt_in_tokens(task, language, tokenizer):
 
     assert (words("summary"), words("chunk")) == ([summary], chunks)
     assert words("question")[0].startswith(question)
-    for told, said in ((None, "no summary"), (f"{summary} <|im_end|>", "holds the control token '<|im_end|>'")):
-        other = write(task, slots, chunks, told, language)
+    for text_of, said in ((None, "no summary"), (f"{summary} <|im_end|>", "holds the control token '<|im_end|>'")):
+        other = write(task, slots, chunks, text_of, language)
         refused(partial(mcea.lay_out, other, [True, False], tokenizer), said)
 
 
@@ -183,21 +183,21 @@ def test_controls_keep_what_they_are_to_keep():
     short = mcea.equal_lengths(layout)
     assert {end - start for start, end in short.places("chunk")} == {4} and short.relevant == layout.relevant
     mixed = [mcea.shuffled(layout, seed) for seed in range(20)]
-    assert len({one.ids for one in mixed}) > 3 and mixed[0] == mcea.shuffled(layout, 0)
-    for one in mixed:  # all passages, and what stands between them where it stood
-        assert Counter(one.parts) == Counter(layout.parts)
-        assert all(a == b or a.kind == b.kind == "chunk" for a, b in zip(one.parts, layout.parts, strict=True))
+    assert len({control.ids for control in mixed}) > 3 and mixed[0] == mcea.shuffled(layout, 0)
+    for control in mixed:  # all passages, and what stands between them where it stood
+        assert Counter(control.parts) == Counter(layout.parts)
+        assert all(a == b or a.kind == b.kind == "chunk" for a, b in zip(control.parts, layout.parts, strict=True))
 
 
 # -- in the store ------------------------------------------------------------------------------------------------------
 
 
 def test_a_prompt_is_measured_once(model, own_store, monkeypatch):
-    asked = LanguageModel(SimpleNamespace(model=model, name="toy", fingerprint="toy"))
+    reader = LanguageModel(SimpleNamespace(model=model, name="toy", fingerprint="toy"))
     layouts, calls, factors = [layout_of(seed=i) for i in range(3)], [], mcea.factors
-    monkeypatch.setattr(mcea, "factors", lambda *it: calls.append(it) or factors(*it))
-    found = mcea.measured(asked, layouts[:2])
-    again = mcea.measured(asked, [*layouts, layouts[0]])
+    monkeypatch.setattr(mcea, "factors", lambda *args: calls.append(args) or factors(*args))
+    found = mcea.measured(reader, layouts[:2])
+    again = mcea.measured(reader, [*layouts, layouts[0]])
     assert calls == [(model, layout) for layout in layouts]
     for of, other, layout in zip(found, again, layouts, strict=False):
         np.testing.assert_allclose(of.to_summary, factors(model, layout).to_summary, atol=1e-9)

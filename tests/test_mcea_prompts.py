@@ -26,7 +26,7 @@ def test_prompts_and_their_controls(two_books, tokenizer):
     assert found != controlled_prompts(two_books, tokenizer, share=3, seed=1)
     for case in found:
         book = next(book for book in two_books if book.document.id == case.book)
-        question = next(one for one in book.questions if one.id == case.id)
+        question = next(q for q in book.questions if q.id == case.id)
         assert tuple(case.layouts) == CONDITIONS and case.binding == question.needs_binding and case.silver == ()
         true = case.layouts["true"]
         assert len(true.relevant) == SHOWN and 0 < sum(true.relevant) <= SHOWN - NOISE

@@ -56,14 +56,14 @@ def test_both_targets_say_the_same_memory(book, tokenizer):
         value, repairs = BARE.parse(bare.reply)
         assert value == triple.memory and not repairs
         assert MEMORY.parse(full.reply)[0].think == triple.path
-        for one in (full, bare):
-            assert triple.document.text.strip() in one.prompt
+        for item in (full, bare):
+            assert triple.document.text.strip() in item.prompt
         assert (full.role, bare.role) == ("memory", "memory_bare")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_bare_prompt_asks_for_no_thoughts(language):
-    full, bare = (asked.prompts[language] for asked in (MEMORY, BARE))
+    full, bare = (role.prompts[language] for role in (MEMORY, BARE))
     assert "think" in full and "think" not in bare.lower() and "思考" not in bare
     assert all(tag in bare for tag in ("<outline>", "<scenario>", "<chunk>", "[MASK]", "{document}"))
     assert len(memreader.UNSAID[language]) == 2 and all(piece in full for piece, _ in memreader.UNSAID[language])
@@ -71,9 +71,9 @@ def test_the_bare_prompt_asks_for_no_thoughts(language):
 
 def test_examples_are_of_the_same_documents(tokenizer):
     full, bare = (memreader.memory_examples(range(2), tokenizer, with_path, share=3, chinese=1) for with_path in (True, False))
-    assert [one.book for one in full] == [one.book for one in bare] and len(full) == 6
-    assert any("文档" in one.prompt for one in full) and any("Document:" in one.prompt for one in full)
-    assert sum(len(one.reply) for one in full) > sum(len(one.reply) for one in bare)
+    assert [item.book for item in full] == [item.book for item in bare] and len(full) == 6
+    assert any("文档" in item.prompt for item in full) and any("Document:" in item.prompt for item in full)
+    assert sum(len(item.reply) for item in full) > sum(len(item.reply) for item in bare)
     refused(lambda: memreader.memory_examples([2000], tokenizer), "seed 2000 is not for training")
     refused(lambda: memreader.memory_examples(range(2), tokenizer, chinese=3), "chinese=3: expected 0 to 2")
 
@@ -85,8 +85,8 @@ def test_paths_in_reverse():
     model = model_of(lambda prompt, held: thought if "Ivo" in prompt else "<outline>none</outline>")
     found = memreader.reverse(model, [(NOTE, MEMORY_OF), (chinese, memory)])
     assert found == [Triple(NOTE, f"{PATH} a ‹ b", said(NOTE, MEMORY_OF)), None]
-    asked = [talk[-1]["content"] for talk, *_ in model.backend.asked]
-    assert Tags(Extracted).render(found[0].memory) in asked[0]
+    prompts = [talk[-1]["content"] for talk, *_ in model.backend.asked]
+    assert Tags(Extracted).render(found[0].memory) in prompts[0]
     assert MEMORY.parse(example(found[0]).reply)[0].think == f"{PATH} a ‹ b"
     assert memreader.reverse(model, []) == []
 
@@ -140,7 +140,7 @@ def test_only_what_cannot_be_read_is_asked_again(with_path):
     model = model_of(says)
     answers = memreader.ask(model, cases, with_path)
     assert [answer.text == "held" for answer in answers] == [False, True, True, False]
-    assert [answer.free for answer in answers] == [one if isinstance(one, str) else one.text for one in free]
+    assert [answer.free for answer in answers] == [reply if isinstance(reply, str) else reply.text for reply in free]
     assert [len(answer.unread) for answer in answers] == [0, 2, 2, 0] and "cut off" in answers[2].unread[0]
     assert [schema is not None for *_, schema in model.backend.asked] == [False] * 4 + [True] * 2
     pairs = zip(cases, answers, strict=True)

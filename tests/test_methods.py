@@ -21,9 +21,9 @@ LINES = ("Ann keeps the inn. ", "It rained on Monday. ", "Ivo is the miller. ", 
 def toy(tokenizer):
     document, chunks = cut("town", LINES)
     binding, evidence = (Span(chunk.start, chunk.end) for chunk in chunks[2:])
-    asked = {"question": "What did the miller buy?", "answer": "a lamp", "accepted": (), "options": ()}
-    told = {"evidence": (evidence,), "bindings": ((binding,),), "gloss": "Ivo is the miller"}
-    question = Question("q", "town", **asked, **told, breadth="multi-sparse", depth="multi-hop")
+    about = {"question": "What did the miller buy?", "answer": "a lamp", "accepted": (), "options": ()}
+    spans = {"evidence": (evidence,), "bindings": ((binding,),), "gloss": "Ivo is the miller"}
+    question = Question("q", "town", **about, **spans, breadth="multi-sparse", depth="multi-hop")
     memory = build(document, chunks, given(["Ivo is the miller; Ann has the inn."]), width=4)
     return methods.Case("toy", "toy", memory, (question,), tokenizer, ("Ivo is the miller; Ann has the inn.",))
 
@@ -76,21 +76,23 @@ def test_half_a_span_is_no_evidence_and_a_question_without_evidence_lacks_nothin
 
 
 def test_questions_are_the_same_and_fewer_are_the_first_of_more(novels):
-    asked = storyworld.book(1000, tokens=15_000).questions
-    few, more = methods.picked(asked, 4), methods.picked(asked, 9)
-    assert few != methods.picked(asked, 4, seed=1)
+    questions = storyworld.book(1000, tokens=15_000).questions
+    few, more = methods.picked(questions, 4), methods.picked(questions, 9)
+    assert few != methods.picked(questions, 4, seed=1)
     assert methods.pieces(novels, "random") != methods.pieces(novels, "random", seed=1)
-    assert few == more[:4] and [one.needs_binding for one in more] == [True, False, False] * 3
-    assert sorted(one.id for one in methods.picked(asked, 10_000)) == sorted(one.id for one in asked)
+    assert few == more[:4] and [question.needs_binding for question in more] == [True, False, False] * 3
+    assert sorted(question.id for question in methods.picked(questions, 10_000)) == sorted(
+        question.id for question in questions
+    )
 
 
 def test_statements_have_the_places_of_evidence_and_of_bindings(novels):
-    places = {(it.doc_id, it.start, it.end) for it in novels.statements.places}
-    bound = [one for one in novels.questions if one.needs_binding]
+    places = {(place.doc_id, place.start, place.end) for place in novels.statements.places}
+    bound = [question for question in novels.questions if question.needs_binding]
     assert bound
-    for one in bound:
-        for group in one.bindings:
-            assert any((one.doc_id, span.start, span.end) in places for span in group)
+    for question in bound:
+        for group in question.bindings:
+            assert any((question.doc_id, span.start, span.end) in places for span in group)
     assert novels.statements.about.shape[0] == len(novels.statements.texts)
 
 
@@ -98,10 +100,12 @@ def test_all_methods_fill_the_budget_and_the_evidence_suffices(novels, by):
     for name in methods.methods_of(novels):
         found = [methods.filled(novels, some, 300) for some in methods.pieces(novels, name, by)]
         assert len(found) == len(novels.questions)
-        assert all(0 < one.tokens <= 300 for one in found)
-        assert all(bool(one.notes) <= methods.METHODS[name].notes for one in found)
+        assert all(0 < context.tokens <= 300 for context in found)
+        assert all(bool(context.notes) <= methods.METHODS[name].notes for context in found)
     best = [methods.filled(novels, some, 10_000) for some in methods.pieces(novels, "evidence")]
-    assert all(methods.needed(novels, one, it).all for one, it in zip(novels.questions, best, strict=True))
+    assert all(
+        methods.needed(novels, context, best_context).all for context, best_context in zip(novels.questions, best, strict=True)
+    )
 
 
 def test_the_mindscape_and_the_signature_come_before_the_passages(novels, by):
@@ -114,11 +118,11 @@ def test_the_mindscape_and_the_signature_come_before_the_passages(novels, by):
 
 
 def test_rankings_are_found_again_question_by_question(novels, by):
-    asked = [name for name in methods.methods_of(novels) if methods.METHODS[name].family]
-    made = {name: methods.rankings(novels, name, by) for name in asked}
+    names = [name for name in methods.methods_of(novels) if methods.METHODS[name].family]
+    made = {name: methods.rankings(novels, name, by) for name in names}
     before = sum(access.computed for access in store.current().trail)
     fewer = replace(novels, questions=novels.questions[2:5])
-    assert all(methods.rankings(fewer, name, by) == made[name][2:5] for name in asked)
+    assert all(methods.rankings(fewer, name, by) == made[name][2:5] for name in names)
     assert sum(access.computed for access in store.current().trail) == before
 
 

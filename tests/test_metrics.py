@@ -203,11 +203,11 @@ LETTERS = st.lists(st.sampled_from("abcd"), min_size=4, max_size=12)
 
 
 @given(LETTERS, LETTERS)
-def test_bleu_is_nltks_where_nothing_needs_smoothing(said, asked):
-    of = metrics.bleu(" ".join(said), " ".join(asked), "en")
+def test_bleu_is_nltks_where_nothing_needs_smoothing(said, reference):
+    of = metrics.bleu(" ".join(said), " ".join(reference), "en")
     for n, score in enumerate((of.bleu_1, of.bleu_2, of.bleu_3, of.bleu_4), start=1):
         if all(of.precisions[:n]):
-            assert score == pytest.approx(sentence_bleu([asked], said, weights=[1 / n] * n))
+            assert score == pytest.approx(sentence_bleu([reference], said, weights=[1 / n] * n))
         elif not of.precisions[0]:
             assert score == 0
 
@@ -226,11 +226,11 @@ def lcs(a, b):
 
 @settings(max_examples=50)
 @given(st.text("王子鬼", min_size=1, max_size=6), st.text("王子鬼", min_size=1, max_size=6))
-def test_rouge_l_against_the_definition(said, asked):
-    common = lcs(said, asked)
-    expected = pytest.approx(2 * common / (len(said) + len(asked)))
-    assert metrics.rouge_l(said, asked, "zh") == expected
-    assert metrics.rouge_l(*(" ".join(text.translate(LATIN)) for text in (said, asked)), "en") == expected
+def test_rouge_l_against_the_definition(said, reference):
+    common = lcs(said, reference)
+    expected = pytest.approx(2 * common / (len(said) + len(reference)))
+    assert metrics.rouge_l(said, reference, "zh") == expected
+    assert metrics.rouge_l(*(" ".join(text.translate(LATIN)) for text in (said, reference)), "en") == expected
 
 
 LATIN = str.maketrans("王子鬼", "kpg")
@@ -253,13 +253,13 @@ def test_meteor_by_hand():
 def test_meteor_says_when_it_used_synonyms(monkeypatch):
     lemma = SimpleNamespace(name=lambda: "fast")
     reader = SimpleNamespace(synsets=lambda word: [SimpleNamespace(lemmas=lambda: [lemma])] if word == "quick" else [])
-    said, asked = "the automobile was quick", "the car was fast"
+    said, reference = "the automobile was quick", "the car was fast"
     monkeypatch.setattr(metrics, "_wordnet", lambda: reader)
-    of = metrics.meteor(said, asked, "en")  # the, was, quick = fast: 3 of 4 words, 2 chunks
+    of = metrics.meteor(said, reference, "en")  # the, was, quick = fast: 3 of 4 words, 2 chunks
     assert of.matching == "exact+stem+synonym" and of.value == pytest.approx(0.75 * (1 - 0.5 * (2 / 3) ** 3))
-    assert metrics.meteor(said, asked, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
+    assert metrics.meteor(said, reference, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
     monkeypatch.setattr(metrics, "_wordnet", lambda: None)
-    assert metrics.meteor(said, asked, "en") == metrics.Meteor(0.25, "exact+stem")
+    assert metrics.meteor(said, reference, "en") == metrics.Meteor(0.25, "exact+stem")
 
 
 def test_a_wordnet_with_files_missing_is_named(tmp_path):

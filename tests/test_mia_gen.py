@@ -62,7 +62,7 @@ def test_every_part_is_where_it_is_said_to_be(task, chunks, summary, language):
 def test_questions_on_one_text_begin_alike_to_the_end_of_the_summary():
     summary = "Ann is the smith. Tom is the miller."
     some = [write("qa", {"question": "Who?"}, ["A."], summary), write("qa", {"question": "Why?"}, ["B."], summary)]
-    assert len(commonprefix([one.text for one in some])) > some[0].summary.end
+    assert len(commonprefix([written.text for written in some])) > some[0].summary.end
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_passages_hold_the_evidence_among_noise(book, tokenizer):
         alone += bool(question.bindings) and not said
         kind = {chunks[i] for i in same_kind(book, question, chunks)}
         assert right <= kind
-        told = sum(chunk in kind for chunk in noise)
+        count = sum(chunk in kind for chunk in noise)
         there = sum(not passages.relevant(book, question, chunk) for chunk in kind)
-        assert told >= min(there, len(noise) // 2)
-        alike, missing = alike + told, missing + len(noise)
+        assert count >= min(there, len(noise) // 2)
+        alike, missing = alike + count, missing + len(noise)
         counts.add(len(shown))
         places |= {i for i, chunk in enumerate(shown) if chunk in right}
     assert len(counts) > 3 and len(places) > 3 and alone and 0.3 < alike / missing < 0.8
@@ -123,29 +123,29 @@ def test_silver_takes_the_place_of_gold(book, tokenizer):
 def test_a_variant_has_its_share_of_each_task(variant, book, tokenizer):
     found = examples(book, tokenizer, variant)
     assert found == examples(book, tokenizer, variant)
-    told = VARIANTS[variant]
-    assert Counter(one.role for one in found) == told.shares
+    recipe = VARIANTS[variant]
+    assert Counter(example.role for example in found) == recipe.shares
     assert len(found) == sum(VARIANTS["full"].shares.values())
-    for one in found:
-        assert (f"<summary>\n{book.summary}\n</summary>" in one.prompt) == told.summary
-        assert one.book == book.document.id and not ROLES[one.role].parse(one.reply)[1]  # no repairs
+    for example in found:
+        assert (f"<summary>\n{book.summary}\n</summary>" in example.prompt) == recipe.summary
+        assert example.book == book.document.id and not ROLES[example.role].parse(example.reply)[1]  # no repairs
 
 
 def test_variants_are_asked_the_same(book, tokenizer):
     full, bare = examples(book, tokenizer), examples(book, tokenizer, "no_summary")
-    assert [one.reply for one in full] == [one.reply for one in bare]
-    for one, other in zip(full, bare, strict=True):
-        assert other.prompt.split("<context>")[1] == one.prompt.split("<context>")[1]
-        assert len(other.prompt) < len(one.prompt) - len(book.summary)
+    assert [example.reply for example in full] == [example.reply for example in bare]
+    for example, other in zip(full, bare, strict=True):
+        assert other.prompt.split("<context>")[1] == example.prompt.split("<context>")[1]
+        assert len(other.prompt) < len(example.prompt) - len(book.summary)
     for variant, task in (("no_claims", "qa"), ("no_qa", "claim")):
-        more = [one for one in examples(book, tokenizer, variant) if one.role == task]
-        mine = [one for one in full if one.role == task]
+        more = [example for example in examples(book, tokenizer, variant) if example.role == task]
+        mine = [example for example in full if example.role == task]
         assert more[: len(mine)] == mine and len(more) > len(mine)
     refused(lambda: examples(book, tokenizer, "half"), "variant='half': expected one of full, no_summary")
 
 
 def test_claims_are_true_as_often_as_false(two_books, tokenizer):
-    verdicts = [ROLES["claim"].parse(one.reply)[0].answer for one in examples(two_books[0], tokenizer, "no_qa")]
+    verdicts = [ROLES["claim"].parse(example.reply)[0].answer for example in examples(two_books[0], tokenizer, "no_qa")]
     assert 6 <= verdicts.count("TRUE") <= 18
 
 
@@ -156,13 +156,13 @@ def test_the_same_questions_in_each_task(two_books, tokenizer):
     some = asked(two_books, tokenizer, 4)
     assert {task: len(of) for task, of in some.items()} == {"qa": 8, "choice": 8, "claim": 16}
     assert some == asked(two_books, tokenizer, 4) != asked(two_books, tokenizer, 4, seed=1)
-    assert [one.question for one in some["qa"]] == [one.question for one in some["choice"]]
-    for one, true, false in zip(some["qa"], some["claim"][::2], some["claim"][1::2], strict=True):
-        assert one.question == true.question == false.question
+    assert [posed.question for posed in some["qa"]] == [posed.question for posed in some["choice"]]
+    for posed, true, false in zip(some["qa"], some["claim"][::2], some["claim"][1::2], strict=True):
+        assert posed.question == true.question == false.question
         assert (true.gold.answer, false.gold.answer) == ("TRUE", "FALSE")
-        assert one.query != true.query != false.query and one.right == true.right
+        assert posed.query != true.query != false.query and posed.right == true.right
     more = asked(two_books, tokenizer, 6)["qa"]
-    assert [one.question for one in more[:4]] == [one.question for one in some["qa"][:4]]
+    assert [posed.question for posed in more[:4]] == [posed.question for posed in some["qa"][:4]]
 
 
 def said(task, texts):
@@ -174,7 +174,7 @@ def said(task, texts):
 
 def test_scores_and_what_cannot_be_read(two_books, tokenizer):
     for task, some in asked(two_books, tokenizer, 3).items():
-        right = [ROLES[task].render(one.gold) for one in some]
+        right = [ROLES[task].render(case.gold) for case in some]
         found = scores(some, said(task, right))
         numbers = [number for number in found[MAIN[task]] if not math.isnan(number)]
         assert numbers == [1.0] * 6 and found["valid"] == found["valid_free"] == [1.0] * len(some)
@@ -186,7 +186,7 @@ def test_scores_and_what_cannot_be_read(two_books, tokenizer):
             half = scores(some, said(task, [text + " and nobody else at all" for text in right]))
             assert set(half["em"]) == {0.0} and 0 < sum(half["f1"]) < 6
         else:
-            held = [replace(one, free="no idea", calls=2, unread=("why",)) for one in said(task, right)]
+            held = [replace(case, free="no idea", calls=2, unread=("why",)) for case in said(task, right)]
             assert sum(scores(some, held)["valid"]) == len(some) and not sum(scores(some, held)["valid_free"])
 
 

@@ -55,11 +55,11 @@ def test_a_graph_of_replies():
 
 
 def test_who_shares_a_statement_is_tied():
-    one, two = "The mill burned.", "Ivo put it out."
-    told = ("the mill", one), ("Ivo", f"{two[:-1]}; the mill burned."), ("Ivo", two), (" ", one), ("Ann", "")
-    told = graphrag.read_off(4, described_as(*told))
-    assert told.relations == (("the mill", "Ivo", one),) and told.chunk == 4
-    assert [name for name, _ in told.entities] == ["the mill", "Ivo", "Ivo", "Ann"]
+    burned, put_out = "The mill burned.", "Ivo put it out."
+    read = ("the mill", burned), ("Ivo", f"{put_out[:-1]}; the mill burned."), ("Ivo", put_out), (" ", burned), ("Ann", "")
+    read = graphrag.read_off(4, described_as(*read))
+    assert read.relations == (("the mill", "Ivo", burned),) and read.chunk == 4
+    assert [name for name, _ in read.entities] == ["the mill", "Ivo", "Ivo", "Ann"]
     zh = described_as(("剑秋", "剑秋买了若云的灯。"), ("若云", "若云走了；剑秋买了若云的灯。"))
     assert graphrag.read_off(0, zh, "zh").relations == (("剑秋", "若云", "剑秋买了若云的灯。"),)
 
@@ -70,8 +70,8 @@ def test_ties_of_gold_replies_are_those_of_the_log(book, tokenizer):
     language, found = book.document.language, set()
     for i, chunk in enumerate(chunks):
         statements = passages.statements(book, chunk.start, chunk.end) or []
-        told = graphrag.read_off(i, described(book, statements, places), language)
-        found |= {frozenset(pair[:2]) for pair in told.relations}
+        read = graphrag.read_off(i, described(book, statements, places), language)
+        found |= {frozenset(pair[:2]) for pair in read.relations}
     log = graphrag.of_story(book, chunks)
     tied = {frozenset((log.entities[of.source].name, log.entities[of.target].name)) for of in log.relations}
     assert len(found & tied) > 40 and len(found & tied) / len(found) > 0.7
@@ -84,21 +84,21 @@ tellings = st.lists(st.builds(graphrag.Told, st.integers(0, 9), entities, ties),
 
 
 @given(tellings)
-def test_merging_loses_no_place_and_doubles_no_name(told):
-    graph = graphrag.merged("novel", told)
+def test_merging_loses_no_place_and_doubles_no_name(parts):
+    graph = graphrag.merged("novel", parts)
     keys = [graphrag._key(entity.name) for entity in graph.entities]
     assert len(set(keys)) == len(keys) and all("\n" not in text for text in graph.texts)
     at = {key: i for i, key in enumerate(keys)}
-    pairs = {frozenset((it.source, it.target)) for it in graph.relations}
+    pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
     assert len(pairs) == len(graph.relations) and all(len(pair) == 2 for pair in pairs)
-    for one in told:
-        for name, _ in one.entities:
-            assert one.chunk in graph.entities[at[graphrag._key(name)]].chunks
-        for a, b, _ in one.relations:
+    for part in parts:
+        for name, _ in part.entities:
+            assert part.chunk in graph.entities[at[graphrag._key(name)]].chunks
+        for a, b, _ in part.relations:
             ends = {at[graphrag._key(a)], at[graphrag._key(b)]}
-            assert all(one.chunk in graph.entities[i].chunks for i in ends)
-            tied = [it for it in graph.relations if {it.source, it.target} == ends]
-            assert len(ends) == 1 or any(one.chunk in it.chunks for it in tied)
+            assert all(part.chunk in graph.entities[i].chunks for i in ends)
+            tied = [relation for relation in graph.relations if {relation.source, relation.target} == ends]
+            assert len(ends) == 1 or any(part.chunk in relation.chunks for relation in tied)
 
 
 def test_a_description_has_its_most():
@@ -114,11 +114,11 @@ def test_the_gold_graph(book, tokenizer):
     assert sum(bool(entity.chunks) for entity in graph.entities) > 0.8 * len(graph.entities)
     assert len(graph.relations) > len(graph.entities)
     hits = total = 0
-    for it in graph.relations:
-        assert it.source != it.target and it.description and it.chunks
-        ends = [graph.entities[i] for i in (it.source, it.target)]
-        assert all(set(it.chunks) <= set(end.chunks) for end in ends)
-        for chunk in it.chunks:
+    for relation in graph.relations:
+        assert relation.source != relation.target and relation.description and relation.chunks
+        ends = [graph.entities[i] for i in (relation.source, relation.target)]
+        assert all(set(relation.chunks) <= set(end.chunks) for end in ends)
+        for chunk in relation.chunks:
             text = book.document[chunks[chunk]]
             hits, total = hits + sum(bool(mentions(end.name, text)) for end in ends), total + 2
     assert hits > 0.7 * total  # some are named in the sentence before
@@ -174,7 +174,7 @@ def test_ties_between_those_found_come_first(picked, seed):
     found = graphrag.ties(graph, picked)
     inside = [{graph.relations[i].source, graph.relations[i].target} <= mine for i in found]
     assert inside == sorted(inside, reverse=True) and len(set(found)) == len(found)
-    both = [i for i, it in enumerate(graph.relations) if {it.source, it.target} <= mine]
+    both = [i for i, relation in enumerate(graph.relations) if {relation.source, relation.target} <= mine]
     assert set(both) <= set(found) and len(found) - len(both) <= graphrag.TIES * len(mine)
     ranks = [graph.degrees[graph.relations[i].source] + graph.degrees[graph.relations[i].target] for i in found]
     assert ranks[: len(both)] == sorted(ranks[: len(both)], reverse=True)
@@ -185,11 +185,11 @@ def test_ties_between_those_found_come_first(picked, seed):
 
 def test_questions_on_the_whole(language):
     document = replace(NOVEL, language=language)
-    asked = ["Why?", " Why? ", "How?", "", "At what price?", "For whom?", "And then?", "So?"]
+    questions = ["Why?", " Why? ", "How?", "", "At what price?", "For whom?", "And then?", "So?"]
 
     def say(prompt):
         if "sold" in prompt:
-            return json.dumps({"questions": asked})
+            return json.dumps({"questions": questions})
         return json.dumps({"questions": ["Why?", "How?"]}) if "niece" in prompt else "no idea"
 
     model = LanguageModel(Stub(to_last(say)))
@@ -198,8 +198,8 @@ def test_questions_on_the_whole(language):
     assert found[1] == graphrag.Posed(1, ())  # too few count as none
     assert not found[2].questions and found[2].invalid
     assert graphrag.sense_questions(model, document, []) == []
-    asked = [("Why?", "Ann {left}."), ("How?", "")]
-    said = graphrag.sense_answers(LanguageModel(Stub(to_last(lambda prompt: f" {len(prompt)} "))), asked, language)
+    questions = [("Why?", "Ann {left}."), ("How?", "")]
+    said = graphrag.sense_answers(LanguageModel(Stub(to_last(lambda prompt: f" {len(prompt)} "))), questions, language)
     assert all(text.isdigit() for text in said) and said[0] != said[1]
     assert graphrag.sense_answers(model, [], language) == []
 
@@ -209,8 +209,8 @@ def test_questions_on_the_whole(language):
 
 def verdict_of(first):
     """A reply that the first answer is better by every criterion, or the second."""
-    one = {"Explanation": "So.", "Winner": "Answer 1" if first else "Answer 2"}
-    return json.dumps(dict.fromkeys(graphrag.CRITERIA, one))
+    verdict = {"Explanation": "So.", "Winner": "Answer 1" if first else "Answer 2"}
+    return json.dumps(dict.fromkeys(graphrag.CRITERIA, verdict))
 
 
 def shown(prompt):
@@ -243,7 +243,7 @@ def test_each_pair_is_shown_in_both_orders(language):
     assert [verdict.outcome("Diversity") for verdict in verdicts] == ["a"] * 9
     of = graphrag.win_rates(PAIRS, verdicts)
     assert set(of) == set(graphrag.CRITERIA) and of["Overall"].a == 1 and of["Overall"].first.value == 0.5
-    other = [replace(one, a=one.b, b=one.a) for one in PAIRS]
+    other = [replace(pair, a=pair.b, b=pair.a) for pair in PAIRS]
     assert graphrag.win_rates(other, graphrag.judged(model, other, language))["Overall"].b == 1
     assert set(model.asked[18:]) == set(model.asked[:18])  # the same two orders
 
@@ -264,12 +264,12 @@ sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name 
 
 @given(st.lists(st.builds(graphrag.Verdict, sides, sides), min_size=1, max_size=12))
 def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
-    asked = [replace(PAIRS[0], group=f"book {i % 4}") for i in range(len(verdicts))]
+    pairs = [replace(PAIRS[0], group=f"book {i % 4}") for i in range(len(verdicts))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metrics, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
-        for criterion, of in graphrag.win_rates(asked, verdicts).items():
+        for criterion, of in graphrag.win_rates(pairs, verdicts).items():
             assert of.a + of.b + of.tie + of.unread == pytest.approx(1) and of.n == len(verdicts)
-            score = [{"a": 1, "b": 0}.get(one.outcome(criterion), 0.5) for one in verdicts]
+            score = [{"a": 1, "b": 0}.get(verdict.outcome(criterion), 0.5) for verdict in verdicts]
             assert of.score is None if len(score) < 2 else of.score.value == pytest.approx(np.mean(score))
             assert of.first is None or 0 <= of.first.value <= 1
 
@@ -278,12 +278,12 @@ def test_preferences_that_the_log_bears_out(book):
     language = book.document.language
     found = graphrag.gold_preferences(book, 6)
     assert found == graphrag.gold_preferences(book, 6)
-    assert [one.kind for one in found] == ["removed", "doubled", "swapped"] * 6
-    for one in found:
-        facts, worse = (text.rstrip(".。").split(STOP[language]) for text in (one.comparison.a, one.comparison.b))
+    assert [preference.kind for preference in found] == ["removed", "doubled", "swapped"] * 6
+    for preference in found:
+        facts, worse = (text.rstrip(".。").split(STOP[language]) for text in (preference.comparison.a, preference.comparison.b))
         n = len(facts)
-        assert 3 <= n <= passages.FACTS[language] and len(set(facts)) == n and one.comparison.group == book.document.id
-        expected = {"removed": (n - 1, n - 1), "doubled": (n + 1, n), "swapped": (n, n - 1)}[one.kind]
+        assert 3 <= n <= passages.FACTS[language] and len(set(facts)) == n and preference.comparison.group == book.document.id
+        expected = {"removed": (n - 1, n - 1), "doubled": (n + 1, n), "swapped": (n, n - 1)}[preference.kind]
         assert (len(worse), len(set(worse))) == expected and set(worse) <= set(facts)
 
 
@@ -291,7 +291,7 @@ def test_how_well_a_judge_agrees(book):
     found = graphrag.gold_preferences(book, 6)
 
     def agreed(judge):
-        verdicts = graphrag.judged(Model(judge), [one.comparison for one in found], book.document.language)
+        verdicts = graphrag.judged(Model(judge), [preference.comparison for preference in found], book.document.language)
         return {kind: of.value for kind, of in graphrag.agreement(found, verdicts).items()}
 
     assert agreed(ideal) == dict.fromkeys(("removed", "doubled", "swapped", "all"), 1)
@@ -321,7 +321,7 @@ def graph(log, chunks):
 def test_each_fact_is_told_by_its_own_words(log):
     assert len(log.facts) > 60 and all(fact.spans for fact in log.facts.values())
     for name, fact in log.facts.items():
-        assert log.told(fact.says) >= {name} and all(log.facts[it].says == fact.says for it in log.told(fact.says))
+        assert log.told(fact.says) >= {name} and all(log.facts[key].says == fact.says for key in log.told(fact.says))
     everything = STOP[log.language].join(fact.says for fact in log.facts.values())
     assert log.told(everything) == set(log.facts) and log.told("") == set()
 
@@ -337,8 +337,8 @@ def test_a_person_has_the_facts_that_name_them(log):
 
 def test_other_words_count_and_a_tie_counts():
     log = graphrag.Log(storyworld.book(1001, tokens=15_000))
-    kin = next(it for it in log.book.world.bindings if it.kind == "kin")
-    a, b = (log.book.voice.name(one) for one in (kin.person, kin.other))
+    kin = next(binding for binding in log.book.world.bindings if binding.kind == "kin")
+    a, b = (log.book.voice.name(person) for person in (kin.person, kin.other))
     relation = log.book.voice.relation(kin)
     assert f"binding{kin.id}" in log.told(f"{a} – {relation} – {b}")
     assert log.told(f"Few knew that {a} was the {relation} of {b}.") == {f"binding{kin.id}"}
@@ -351,7 +351,7 @@ def test_what_a_gold_graph_holds(log, graph, chunks):
     assert len(held.chunks) == len(chunks)
     assert frozenset().union(*held.chunks) == set(log.facts)  # the book tells all of it
     for person, facts in log.of.items():
-        (at,) = [i for i, it in enumerate(graph.entities) if it.name == log.book.voice.name(person)]
+        (at,) = [i for i, entity in enumerate(graph.entities) if entity.name == log.book.voice.name(person)]
         assert held.entities[at] & set(facts)
     assert held.of(NOTHING_SHOWN) == frozenset()
     some = replace(NOTHING_SHOWN, entities=(0, 1), relations=(2,), chunks=(3,))
@@ -362,18 +362,18 @@ def test_what_a_gold_graph_holds(log, graph, chunks):
 
 
 def test_questions_by_name_and_by_trade(log):
-    asked = graphrag.posed(log, 5)
-    assert asked == graphrag.posed(log, 5) != graphrag.posed(log, 5, seed=1)
-    assert [one.way for one in asked] == ["name", "trade"] * 5
+    questions = graphrag.posed(log, 5)
+    assert questions == graphrag.posed(log, 5) != graphrag.posed(log, 5, seed=1)
+    assert [question.way for question in questions] == ["name", "trade"] * 5
     voice = log.book.voice
-    for by_name, by_trade in zip(asked[::2], asked[1::2], strict=True):
+    for by_name, by_trade in zip(questions[::2], questions[1::2], strict=True):
         assert by_name.person == by_trade.person and by_name.facts == by_trade.facts
         assert len(by_name.facts) >= graphrag.LEAST
         assert by_name.question == by_name.resolved == by_trade.resolved
         assert mentions(voice.name(by_name.person), by_name.question)
         assert mentions(voice.bare_trade(by_trade.person), by_trade.question)
         assert not mentions(voice.name(by_name.person), by_trade.question)
-    assert len({one.question for one in asked}) == 10
+    assert len({question.question for question in questions}) == 10
 
 
 def test_tokens_are_counted_by_lines(log, tokenizer):
@@ -384,9 +384,9 @@ def test_tokens_are_counted_by_lines(log, tokenizer):
 
 
 def test_contexts_are_of_the_first_entities(log, graph, chunks, tokenizer):
-    asked, name = graphrag.posed(log, 2), log.book.document.id
-    ranks = {(name, one.question): tuple(range(i, i + 20)) for i, one in enumerate(asked)}
-    found = graphrag.contexts(asked, ranks, {name: graph}, {name: chunks}, graphrag.counter(tokenizer), 900, 4)
+    questions, name = graphrag.posed(log, 2), log.book.document.id
+    ranks = {(name, question.question): tuple(range(i, i + 20)) for i, question in enumerate(questions)}
+    found = graphrag.contexts(questions, ranks, {name: graph}, {name: chunks}, graphrag.counter(tokenizer), 900, 4)
     for i, of in enumerate(found):
         assert of.entities == tuple(range(i, i + len(of.entities))) and 1 <= len(of.entities) <= 4
         assert of.tokens <= 900 and of.chunks
@@ -406,13 +406,13 @@ def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
 
 
 def test_a_judge_is_asked_by_name_and_shown_some_words(log):
-    asked = [one for one in graphrag.posed(log, 3) if one.way == "trade"]
-    some = graphrag.compared(asked, ["Ann.", "", "Tom."], ["", "", "Tom."])
+    questions = [item for item in graphrag.posed(log, 3) if item.way == "trade"]
+    some = graphrag.compared(questions, ["Ann.", "", "Tom."], ["", "", "Tom."])
     none = graphrag.NOTHING[log.language]
-    assert [(one.a, one.b) for one in some] == [("Ann.", none), (none, none), ("Tom.", "Tom.")]
-    assert [one.question for one in some] == [one.resolved for one in asked]
-    assert {one.group for one in some} == {log.book.document.id}
+    assert [(item.a, item.b) for item in some] == [("Ann.", none), (none, none), ("Tom.", "Tom.")]
+    assert [item.question for item in some] == [item.resolved for item in questions]
+    assert {item.group for item in some} == {log.book.document.id}
     model = Model(lambda prompt: verdict_of(True))
-    same = graphrag.alike(asked, ["Ann.", "Eve.", "Tom."])
+    same = graphrag.alike(questions, ["Ann.", "Eve.", "Tom."])
     rate = graphrag.win_rates(same, graphrag.judged(model, same, log.language))["Overall"]
     assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.asked)) == 3  # both orders are one prompt

@@ -89,9 +89,13 @@ def test_every_step_is_rebuilt_and_every_place_is_the_text_s(batches, text):
     assert rebuild(kept) == graph
     for t in range(len(entries) + 1):
         assert rebuild(kept, blocks=t) == graphs[sum(len(entry.edits) for entry in entries[:t])]
-    told = counts(kept)
-    assert told["applied"] + told["rejected"] == len(graphs) - 1 == told["applied"] + sum(told[it] for it in REASONS)
-    assert told["verbatim"] <= told["quoted"] <= told["applied"]
+    totals = counts(kept)
+    assert (
+        totals["applied"] + totals["rejected"]
+        == len(graphs) - 1
+        == totals["applied"] + sum(totals[reason] for reason in REASONS)
+    )
+    assert totals["verbatim"] <= totals["quoted"] <= totals["applied"]
 
 
 def test_each_reason():
@@ -116,7 +120,7 @@ def test_each_reason():
 
 
 @pytest.mark.parametrize(
-    "quote, told",
+    "quote, written",
     [
         ("sold the lamp.", "Then Ivo [sold the lamp], and left."), ("Ivo, sold the lamp", "Then [Ivo sold the lamp] and left."),
         ("他买了灯。", "昨天[他买了灯]，走了。"), ("an, d", "Stand [and] unfold"), ("the lamp!", "clothe lampoons"),
@@ -134,7 +138,7 @@ def test_a_quote_may_differ_in_its_marks_and_not_in_letters_and_stands_in_whole_
     text, language = f"Before. {re.sub('[][]', '', told)}", "zh" if re.search("[\u4e00-\u9fff]", told) else "en"
     place = concepts.find(quote, Document("note", text, language), Chunk("note", 1, 8, len(text)))
     found = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
-    assert found == f"Before. {told}"
+    assert found == f"Before. {written}"
 
 
 def test_deleting_a_node_takes_its_edges_and_frees_its_id():
@@ -172,7 +176,7 @@ def test_a_window_around_a_place():
 def test_a_graph_is_compared_with_its_text():
     graph, _ = done([node(), ANN, edge()])
     ivo, ann, tie, sold = *graph.nodes.values(), *graph.edges, *graph.edges.values()
-    for nodes, edges, told in [
+    for nodes, edges, message in [
         ([replace(ivo, start=1), ann], {tie: sold}, "the text at 1:3 is 'vo', expected 'Ivo'"),
         ([replace(ivo, src="Tom"), ann], {tie: sold}, "expected 'Tom'"),
         ([replace(ivo, end=9999), ann], {tie: sold}, "no place 0:9999"),
@@ -181,8 +185,8 @@ def test_a_graph_is_compared_with_its_text():
         ([ivo, ann], {tie: replace(sold, src="Tom")}, "expected 'Tom'"),
         ([ivo, ann], {("ivo", "ann", "knows"): sold}, "filed under another name"),
     ]:
-        changed = Graph("note", {it.id: it for it in nodes}, edges)
-        refused(lambda changed=changed: verify(changed, DOCUMENT), told)
+        changed = Graph("note", {concept.id: concept for concept in nodes}, edges)
+        refused(lambda changed=changed: verify(changed, DOCUMENT), message)
     refused(lambda: verify(Graph("other"), DOCUMENT), "expected one of 'note'")
     refused(lambda: apply(graph, node(), replace(DOCUMENT, id="other"), BLOCKS[0]), "of document 'note'")
 
@@ -235,8 +239,14 @@ def test_a_build_by_hand():
     for block, prompt in zip(BLOCKS, prompts, strict=True):
         assert prompt.endswith(DOCUMENT[block].strip())
     assert "oath" in rebuild(kept, blocks=2).nodes and rebuild(kept, blocks=3) == graph
-    told = counts(kept)
-    assert (told["applied"], told["rejected"], told["unknown id"], told["quoted"], told["verbatim"]) == (8, 1, 1, 7, 7)
+    totals = counts(kept)
+    assert (totals["applied"], totals["rejected"], totals["unknown id"], totals["quoted"], totals["verbatim"]) == (
+        8,
+        1,
+        1,
+        7,
+        7,
+    )
     assert [entry.shown for entry in kept.entries] == [0, 3, 4]
 
 
@@ -307,18 +317,18 @@ def test_what_is_shown_fits_and_is_chosen_by_the_rule(graph, budget, language):
     assert estimated_tokens(text) <= budget
     body, _, said = text.rpartition("\n") if shown < len(graph.nodes) else (text, "", "")
     state = {"nodes": [], "edges": []} if body == EMPTY else json.loads(body)
-    ids = [it["id"] for it in state["nodes"]]
+    ids = [item["id"] for item in state["nodes"]]
     assert len(ids) == shown and ids == [name for name in graph.nodes if name in ids]
     assert str(len(graph.nodes) - shown) in said or shown == len(graph.nodes)
-    among = [(it["source"], it["target"]) for it in state["edges"]]
+    among = [(item["source"], item["target"]) for item in state["edges"]]
     assert among == [key[:2] for key in graph.edges if {*key[:2]} <= set(ids)]
     order = ranked(graph)
     assert sorted(order) == sorted(graph.nodes)
     kept, missed = [], 0
     for name in order:  # by hand, a node at a time
         mine = {*kept, name}
-        alone = Graph("note", {key: it for key, it in graph.nodes.items() if key in mine},
-                      {key: it for key, it in graph.edges.items() if {*key[:2]} <= mine})  # fmt: skip
+        alone = Graph("note", {key: item for key, item in graph.nodes.items() if key in mine},
+                      {key: item for key, item in graph.edges.items() if {*key[:2]} <= mine})  # fmt: skip
         whole, left = shown_state(alone, lambda _: True, language)[0], len(graph.nodes) - len(mine)
         if estimated_tokens(whole + f"\n{LEFT_OUT[language].format(n=left)}" * bool(left)) <= budget:
             kept, missed = [*kept, name], 0
@@ -334,7 +344,7 @@ def test_the_hub_and_the_latest_come_first():
     graph = Graph("note", nodes, edges)
     assert ranked(graph)[:4] == ["n7", "n3", "n39", "n19"]
     text, shown = shown_state(graph, lambda text: len(text) <= 250)
-    assert [it["id"] for it in json.loads(text.rpartition("\n")[0])["nodes"]] == ["n3", "n7", "n39"] and shown == 3
+    assert [concept["id"] for concept in json.loads(text.rpartition("\n")[0])["nodes"]] == ["n3", "n7", "n39"] and shown == 3
     assert text.endswith("(37 more nodes are not shown)")
 
 
@@ -381,10 +391,12 @@ def parsed(page):
 def hostile(words):
     """A document of some texts and a graph of as many nodes and edges, with the texts wherever a text may be."""
     document, chunks = cut(words[0], words)
-    places = [{"src": document[it], "start": it.start, "end": it.end, "chunk": 0} for it in chunks]
+    places = [{"src": document[thing], "start": thing.start, "end": thing.end, "chunk": 0} for thing in chunks]
     nodes = [Node(word, TYPES[i % 5], word, **places[i], touched=0) for i, word in enumerate(words)]
     edges = [Edge(words[0], word, word, **place) for word, place in zip(words, places, strict=True)]
-    return document, Graph(words[0], {it.id: it for it in nodes}, {(it.source, it.target, it.relation): it for it in edges})
+    return document, Graph(
+        words[0], {thing.id: thing for thing in nodes}, {(thing.source, thing.target, thing.relation): thing for thing in edges}
+    )
 
 
 PLAIN = [tag.name for tag in parsed(as_html(Graph("note"), DOCUMENT))[1]]
@@ -400,9 +412,12 @@ def test_a_page_is_the_same_markup_whatever_the_texts(words):
     data = read.find(id="graph").string.removesuffix("\n")
     assert not re.search("[<>&\u2028\u2029\x00-\x1f]", data)
     shown = json.loads(data)
-    for row, it in zip(shown["nodes"], graph.nodes.values(), strict=True):
-        assert (row["id"], row["content"], row["src"]) == (it.id, it.content, it.src)
-        assert row["before"] + row["src"] + row["after"] == document[concepts.on_words(document, around(document, it), it)]
+    for row, concept in zip(shown["nodes"], graph.nodes.values(), strict=True):
+        assert (row["id"], row["content"], row["src"]) == (concept.id, concept.content, concept.src)
+        assert (
+            row["before"] + row["src"] + row["after"]
+            == document[concepts.on_words(document, around(document, concept), concept)]
+        )
         assert 0 <= row["x"] <= 1 and 0 <= row["y"] <= 1
     assert [(row["source"], row["target"], row["relation"]) for row in shown["edges"]] == list(graph.edges)
 
@@ -467,9 +482,9 @@ def test_graphml_reads_back(words):
     drawn = root.find(f"{space}graph")
     assert drawn.get("edgedefault") == "directed"
     names = {it.get("id"): data(it) for it in drawn.iter(f"{space}node")}
-    for it, told in zip(graph.nodes.values(), names.values(), strict=True):
-        assert (told["name"], told["content"], told["type"]) == (xml(it.id), xml(it.content), it.type)
-        assert (int(told["start"]), int(told["end"]), int(told["chunk"])) == (it.start, it.end, it.chunk)
+    for it, data_of in zip(graph.nodes.values(), names.values(), strict=True):
+        assert (data_of["name"], data_of["content"], data_of["type"]) == (xml(it.id), xml(it.content), it.type)
+        assert (int(data_of["start"]), int(data_of["end"]), int(data_of["chunk"])) == (it.start, it.end, it.chunk)
     for it, element in zip(graph.edges.values(), drawn.iter(f"{space}edge"), strict=True):
         assert names[element.get("source")]["name"] == xml(it.source)
         assert names[element.get("target")]["name"] == xml(it.target)

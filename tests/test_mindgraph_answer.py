@@ -74,10 +74,10 @@ def written(call):
 def report_or(*said):
     """What to say: a report where a report is asked for, else one thing after the other."""
     rest = in_turn(*said)
-    return lambda *asked: REPORTED if (asked[-1] or {}).get("title") == "Report" else rest(*asked)
+    return lambda *answered: REPORTED if (answered[-1] or {}).get("title") == "Report" else rest(*answered)
 
 
-def asked(*said, graph=GRAPH, document=DOCUMENT, stub=None, budget=None, **options):
+def answered(*said, graph=GRAPH, document=DOCUMENT, stub=None, budget=None, **options):
     """The answer of a model that says what it is told to, and the model."""
     stub = stub or Stub(report_or(*said))
     return answer_from(graph, document, ASKED, Meter(LanguageModel(stub), budget), chunks=1, **options), stub
@@ -143,7 +143,7 @@ def test_a_part_without_a_report_is_named_by_its_hub():
 
 
 @pytest.mark.parametrize(
-    "call, kind, told, expected",
+    "call, kind, message, expected",
     [
         (ToolCall("search", {"query": "x"}), "unknown tool", "no tool 'search'", "lookup_source, subgraph_summary"),
         (ToolCall("lookup_source", {}), "bad arguments", "'node_id' is a required property", '"node_id": "string"'),
@@ -159,10 +159,10 @@ def test_a_part_without_a_report_is_named_by_its_hub():
         (part("detail", subgraph_id=-1), "unknown part", "no subgraph -1", "from 0 to 0"),
     ],
 )  # fmt: skip
-def test_a_bad_call_is_answered_with_what_would_do(call, kind, told, expected):
+def test_a_bad_call_is_answered_with_what_would_do(call, kind, message, expected):
     tools = tools_on()
     error = json.loads(tools.call(call))
-    assert told in error["error"] and expected in error["expected"] and len(json.dumps(error)) < 600
+    assert message in error["error"] and expected in error["expected"] and len(json.dumps(error)) < 600
     assert tools.malformed == {kind: 1} and not tools.uses
 
 
@@ -184,10 +184,10 @@ def test_the_schema_lets_through_what_can_be_run_and_nothing_else():
 
 
 def test_a_model_with_tools_looks_up_and_answers():
-    told, stub = asked(look("ivo"), part(), part("detail", subgraph_id=0), look("oath"), json.dumps(FINAL))
-    assert (told.text, told.confidence, told.cited, told.unknown) == ("Tom", "high", ("oath",), ("nobody",))
-    assert told.uses == {"lookup_source": 2, "index": 1, "detail": 1} and not told.malformed and not told.ended
-    assert (told.nodes, told.edges, told.shown) == (3, 2, 3)
+    result, stub = answered(look("ivo"), part(), part("detail", subgraph_id=0), look("oath"), json.dumps(FINAL))
+    assert (result.text, result.confidence, result.cited, result.unknown) == ("Tom", "high", ("oath",), ("nobody",))
+    assert result.uses == {"lookup_source": 2, "index": 1, "detail": 1} and not result.malformed and not result.ended
+    assert (result.nodes, result.edges, result.shown) == (3, 2, 3)
     answering = [(messages, tools, schema) for messages, tools, schema in stub.asked if tools]
     assert [tools == TOOLS for _, tools, _ in answering] == [True] * 5
     prompt = answering[0][0][0]["content"]
@@ -195,33 +195,33 @@ def test_a_model_with_tools_looks_up_and_answers():
     last = answering[-1][0]
     assert [message["role"] for message in last] == ["user", *["assistant", "tool"] * 4]
     assert last[2]["tool_call_id"] == "call_0" and "Ivo the miller" in last[2]["content"]
-    assert told.calls == 6 == len(stub.asked) and told.spent(REPORT) > 0
-    assert told.tokens_first_call == stub.count_tokens(*answering[0][:2])
-    assert told.tokens_total == told.spent(ANSWER) + told.spent(REPORT)
-    assert told.tokens_total == sum(it.read + it.written for it in told.trace)
+    assert result.calls == 6 == len(stub.asked) and result.spent(REPORT) > 0
+    assert result.tokens_first_call == stub.count_tokens(*answering[0][:2])
+    assert result.tokens_total == result.spent(ANSWER) + result.spent(REPORT)
+    assert result.tokens_total == sum(it.read + it.written for it in result.trace)
 
 
 def test_several_calls_in_one_reply_cost_one_round():
     both = Reply("I look.", (look("ivo"), replace(look("ann"), id="call_1")), finish="tool_calls")
-    told, stub = asked(both, FINAL, rounds=1)
-    assert told.uses == {"lookup_source": 2}
+    result, stub = answered(both, FINAL, rounds=1)
+    assert result.uses == {"lookup_source": 2}
     assert [m["role"] for m in stub.asked[1][0]] == [*("user", "assistant", "tool", "tool", "user")]
     assert stub.asked[1][1] == [] and stub.asked[1][2]["title"] == "GraphAnswer"  # the last round has no tools
 
 
 def test_malformed_calls_and_replies_are_told_of_and_counted():
     unreadable = Reply("<tool_call>{", invalid=UNREADABLE)
-    told, stub = asked(ToolCall("search", {}), look("tom"), unreadable, "It was Tom.", "", look("oath"), FINAL)
-    assert told.text == "Tom" and told.uses == {"lookup_source": 1}
-    assert told.malformed == {"unknown tool": 1, "unknown node": 1, "unreadable": 3}
+    result, stub = answered(ToolCall("search", {}), look("tom"), unreadable, "It was Tom.", "", look("oath"), FINAL)
+    assert result.text == "Tom" and result.uses == {"lookup_source": 1}
+    assert result.malformed == {"unknown tool": 1, "unknown node": 1, "unreadable": 3}
     results = [message["content"] for message in stub.asked[-1][0] if message["role"] in ("tool", "user")][1:]
     assert len(results) == 6 and all('"error"' in text and '"expected"' in text for text in results[:5])
-    assert sum("error" in step.what for step in told.trace if not step.asked) == 5
+    assert sum("error" in step.what for step in result.trace if not step.asked) == 5
 
 
 def test_a_call_that_cannot_be_read_beside_one_that_can_is_told_of():
-    told, stub = asked(Reply("", (look(),), finish="tool_calls", invalid=UNREADABLE), FINAL)
-    assert told.malformed == {"unreadable": 1} and not told.uses
+    result, stub = answered(Reply("", (look(),), finish="tool_calls", invalid=UNREADABLE), FINAL)
+    assert result.malformed == {"unreadable": 1} and not result.uses
     assert [message["role"] for message in stub.asked[1][0]] == ["user", "assistant", "user"]
     assert "cannot be read" in stub.asked[1][0][2]["content"]
 
@@ -229,19 +229,19 @@ def test_a_call_that_cannot_be_read_beside_one_that_can_is_told_of():
 @pytest.mark.parametrize("calling", ["tools", "grammar"])
 def test_rounds_end(calling):
     again = look() if calling == "tools" else written(look())
-    told, stub = asked(*[again] * 40, {**FINAL, "cited_nodes": []}, calling=calling)
-    assert told.uses == {"lookup_source": 40} and told.calls == 41 and told.text == "Tom"
+    result, stub = answered(*[again] * 40, {**FINAL, "cited_nodes": []}, calling=calling)
+    assert result.uses == {"lookup_source": 40} and result.calls == 41 and result.text == "Tom"
     assert "without tools" in stub.asked[-1][0][-1]["content"] and not stub.asked[-1][1]
-    told, stub = asked(*[again] * 3, "no idea", calling=calling, rounds=3)
-    assert told.text == "" and "does not fit" in told.ended and told.malformed == {"unreadable": 1}
-    assert told.confidence == ""
+    result, stub = answered(*[again] * 3, "no idea", calling=calling, rounds=3)
+    assert result.text == "" and "does not fit" in result.ended and result.malformed == {"unreadable": 1}
+    assert result.confidence == ""
 
 
 def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
     for calling in ("tools", "grammar"):
-        told, stub = asked({**FINAL, "cited_nodes": ["ann"]}, rounds=0, calling=calling)
+        result, stub = answered({**FINAL, "cited_nodes": ["ann"]}, rounds=0, calling=calling)
         ((messages, tools, schema),) = stub.asked
-        assert told.cited == ("ann",) and not tools and schema["title"] == "GraphAnswer" and len(messages) == 1
+        assert result.cited == ("ann",) and not tools and schema["title"] == "GraphAnswer" and len(messages) == 1
         stats = "3 nodes, 2 edges, built from 1 chunks"
         before, after = GRAPH_ANSWER.prompt(graph_state="\0", graph_stats=stats, question=ASKED).split("\0")
         assert messages[0]["content"].startswith(before) and messages[0]["content"].endswith(after)
@@ -249,44 +249,44 @@ def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
 
 def test_a_model_that_is_held_to_a_grammar():
     steps = [look("oath"), part(), part("detail", subgraph_id=0), ToolCall("search", {})]
-    told, stub = asked(*map(written, steps), {**FINAL, "cited_nodes": ["oath"]}, calling="grammar")
-    assert told.uses == {"lookup_source": 1, "index": 1, "detail": 1} and told.malformed == {"unreadable": 1}
-    assert told.cited == ("oath",) and not told.unknown
+    result, stub = answered(*map(written, steps), {**FINAL, "cited_nodes": ["oath"]}, calling="grammar")
+    assert result.uses == {"lookup_source": 1, "index": 1, "detail": 1} and result.malformed == {"unreadable": 1}
+    assert result.cited == ("oath",) and not result.unknown
     answering = [row for row in stub.asked if row[2]["title"] != "Report"]
     assert all(not tools and schema == step_schema(GRAPH, 1) for _, tools, schema in answering)
     assert '{"name": "lookup_source"' in answering[0][0][0]["content"]
     assert [message["role"] for message in answering[-1][0]] == ["user", *["assistant", "user"] * 4]
-    reader = asked({**FINAL, "cited_nodes": []}, stub=Stub(in_turn({**FINAL, "cited_nodes": []}), name="embedded"))[1]
+    reader = answered({**FINAL, "cited_nodes": []}, stub=Stub(in_turn({**FINAL, "cited_nodes": []}), name="embedded"))[1]
     assert reader.asked[0][2]["title"] == "a tool call or the answer"
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
-    told, stub = asked(ANN, rounds=rounds, calling="grammar", options=("Tom", "Ann"))
+    result, stub = answered(ANN, rounds=rounds, calling="grammar", options=("Tom", "Ann"))
     schema = stub.asked[0][2]
     held = schema["anyOf"][-1] if rounds else schema
-    assert told.text == "Ann" and held["properties"]["answer"]["enum"] == ["Tom", "Ann"]
+    assert result.text == "Ann" and held["properties"]["answer"]["enum"] == ["Tom", "Ann"]
     assert validate(ANN, schema) == ANN and "Tom, Ann" not in stub.asked[0][0][0]["content"]
     refused(lambda: validate({**ANN, "answer": "Ivo"}, schema), "Ivo", ValueError)
-    refused(lambda: asked(ANN, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
+    refused(lambda: answered(ANN, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
 
 
 def test_to_a_schema_a_number_of_a_part_may_end_in_nought():
-    told, _ = asked(part("detail", subgraph_id=0.0), ANN)
-    assert told.text == "Ann" and told.uses["detail"] == 1
+    result, _ = answered(part("detail", subgraph_id=0.0), ANN)
+    assert result.text == "Ann" and result.uses["detail"] == 1
 
 
 def test_a_lookup_can_be_made_to_come_first():
-    told, stub = asked(written(look()), ANN, rounds=2, calling="grammar", lookups_first=1)
+    result, stub = answered(written(look()), ANN, rounds=2, calling="grammar", lookups_first=1)
     first, then = (schema for _, _, schema in stub.asked)
-    assert told.text == "Ann" and told.uses == {"lookup_source": 1}
+    assert result.text == "Ann" and result.uses == {"lookup_source": 1}
     assert validate(written(look()), first) and then == step_schema(GRAPH, 1)
     for reply in (ANN, written(part())):
         refused(partial(validate, reply, first), ".", ValueError)
     empty = Graph(DOCUMENT.id)
-    assert asked(ANN, graph=empty, rounds=1, calling="grammar", lookups_first=1)[0].text == "Ann"  # nothing to look up
-    refused(lambda: asked(ANN, calling="tools", lookups_first=1), 'only "grammar" holds a reply')
-    refused(lambda: asked(ANN, rounds=0, calling="grammar", lookups_first=1), "lookups_first=1: expected 0 to rounds=0")
+    assert answered(ANN, graph=empty, rounds=1, calling="grammar", lookups_first=1)[0].text == "Ann"  # nothing to look up
+    refused(lambda: answered(ANN, calling="tools", lookups_first=1), 'only "grammar" holds a reply')
+    refused(lambda: answered(ANN, rounds=0, calling="grammar", lookups_first=1), "lookups_first=1: expected 0 to rounds=0")
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -295,17 +295,17 @@ def test_a_random_model_that_is_held_to_the_grammar_says_nothing_else(tokenizer,
     torch.set_num_threads(1)
     random = tiny(LlamaConfig, len(tokenizer), num_hidden_layers=layers, max_position_embeddings=8192)
     model = LanguageModel(Local(random, tokenizer, "hf:random"))
-    told = answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, rounds=2, calling="grammar", tokens=60)
-    assert set(told.malformed) <= {"unreadable"} and not told.unknown and set(told.cited) <= set(GRAPH.nodes)
-    assert told.calls >= 1 and sum(told.uses.values()) + sum(told.malformed.values()) <= 3
+    result = answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, rounds=2, calling="grammar", tokens=60)
+    assert set(result.malformed) <= {"unreadable"} and not result.unknown and set(result.cited) <= set(GRAPH.nodes)
+    assert result.calls >= 1 and sum(result.uses.values()) + sum(result.malformed.values()) <= 3
     native = answer_from(GRAPH, DOCUMENT, ASKED, model, chunks=1, rounds=1, calling="tools", tokens=40)
     assert native.calls == 2 and native.malformed["unreadable"] >= 1
 
 
 def test_a_small_window_drops_the_oldest_results():
     stub = Stub(report_or(*[look("ivo"), look("oath"), look("ann"), look("ivo"), look("ann"), FINAL]), context=2600)
-    told, _ = asked(stub=stub, tokens=100)
-    assert told.text == "Tom"
+    result, _ = answered(stub=stub, tokens=100)
+    assert result.text == "Tom"
     for messages, tools, _ in stub.asked:
         assert stub.count_tokens(messages, tools) + 100 <= 2600
     last = [message["content"] for message in stub.asked[-1][0] if message["role"] == "tool"]
@@ -325,29 +325,29 @@ def test_a_long_conversation_ends_before_the_window_is_full(calling, rambling):
         return look("ivo") if tools else json.dumps(written(look("ivo")))
 
     stub = Stub(say, context=3400)
-    told, _ = asked(stub=stub, tokens=100, calling=calling, rounds=40)
-    assert told.text == "Tom" and 3 < len(stub.asked) <= 41
+    result, _ = answered(stub=stub, tokens=100, calling=calling, rounds=40)
+    assert result.text == "Tom" and 3 < len(stub.asked) <= 41
     for messages, tools, _ in stub.asked:
         assert stub.count_tokens(messages, tools) + 100 <= 3400
 
 
 def test_a_graph_that_outgrows_the_window_is_shown_in_part():
     graph = graph_on(DOCUMENT, [f"an_event_of_some_length_{i}" for i in range(60)])
-    told, stub = asked(FINAL, stub=Stub(in_turn(FINAL), context=2400), graph=graph, tokens=100)
-    assert 0 < told.shown < 63 == told.nodes and "more nodes are not shown" in stub.asked[0][0][0]["content"]
-    told, stub = asked(FINAL, graph=graph, graph_tokens=300)
-    assert 0 < told.shown < 12
+    result, stub = answered(FINAL, stub=Stub(in_turn(FINAL), context=2400), graph=graph, tokens=100)
+    assert 0 < result.shown < 63 == result.nodes and "more nodes are not shown" in stub.asked[0][0][0]["content"]
+    result, stub = answered(FINAL, graph=graph, graph_tokens=300)
+    assert 0 < result.shown < 12
 
 
 # ---------------------------------------------------------------- budgets
 
 
 def test_the_last_call_that_the_budget_allows_is_for_the_answer():
-    told, stub = asked(look(), look("ann"), FINAL, budget=Budget(calls=3))
-    assert told.text == "Tom" and told.calls == 3 and not stub.asked[-1][1]
-    told, _ = asked(budget=Budget(tokens=5))
-    assert told.text == "" and told.calls == 0 and told.ended.startswith("the budget of 5 tokens")
-    assert told.trace[-1].what == told.ended
+    result, stub = answered(look(), look("ann"), FINAL, budget=Budget(calls=3))
+    assert result.text == "Tom" and result.calls == 3 and not stub.asked[-1][1]
+    result, _ = answered(budget=Budget(tokens=5))
+    assert result.text == "" and result.calls == 0 and result.ended.startswith("the budget of 5 tokens")
+    assert result.trace[-1].what == result.ended
 
 
 def test_a_report_that_the_budget_does_not_allow_is_an_error_to_the_model():
@@ -406,17 +406,17 @@ def test_several_builds_side_by_side_are_those_one_by_one():
 
 
 def test_the_build_is_the_build_and_its_tokens_are_its_own():
-    told = whole(Stub(builder))
+    result = whole(Stub(builder))
     model = LanguageModel(Stub(builder))
     graph = rebuild(noted(DOCUMENT, ASKED, model, blocks=cut(DOCUMENT, model, 100)))
-    assert len(graph.nodes) == told.nodes and model.ledger.tokens == told.spent(BUILD)
-    assert compaction(told, model.count_tokens(TEXT)) > 0 and told.tokens_first_call < told.tokens_total
+    assert len(graph.nodes) == result.nodes and model.ledger.tokens == result.spent(BUILD)
+    assert compaction(result, model.count_tokens(TEXT)) > 0 and result.tokens_first_call < result.tokens_total
 
 
 def test_a_budget_that_ends_in_the_build(tmp_path):
     cache = tmp_path / "replies.sqlite"
-    told = whole(Stub(builder), cache, budget=Budget(calls=4))
-    assert (told.text, told.calls, told.tokens_first_call) == ("", 4, 0) and told.ended == told.trace[-1].what
+    result = whole(Stub(builder), cache, budget=Budget(calls=4))
+    assert (result.text, result.calls, result.tokens_first_call) == ("", 4, 0) and result.ended == result.trace[-1].what
     second = Stub(builder)
     assert whole(second, cache, budget=Budget(calls=4)).calls == 4 and not second.asked
     assert whole(second, cache).text == "Tom"
@@ -433,8 +433,8 @@ def test_chinese():
         return {"answer": "安娜", "cited_nodes": ["安娜"], "confidence": "medium"}
 
     stub = Stub(say)
-    told = answer("谁卖了灯？", document, LanguageModel(stub), size=200)
-    assert (told.text, told.cited, told.confidence) == ("安娜", ("安娜",), "medium") and told.nodes == 1
+    result = answer("谁卖了灯？", document, LanguageModel(stub), size=200)
+    assert (result.text, result.cited, result.confidence) == ("安娜", ("安娜",), "medium") and result.nodes == 1
     assert "规模：1个节点" in stub.asked[-1][0][0]["content"] and "passage" in stub.asked[-1][0][2]["content"]
 
 
@@ -461,8 +461,8 @@ def test_ids_of_any_kind(ids, calling):
     nodes = {name: Node(name, "entity", name, "Ivo", 0, 3, 0, 0) for name in ids}
     graph = Graph("note", nodes, {(ids[0], ids[-1], "x"): Edge(ids[0], ids[-1], "x", "Ivo", 0, 3, 0)})
     first = look(ids[0]) if calling == "tools" else written(look(ids[0]))
-    told, _ = asked(first, {"answer": ids[0], "cited_nodes": ids, "confidence": "low"}, graph=graph, calling=calling)
-    assert told.cited == tuple(ids) and told.uses == {"lookup_source": 1} and not told.malformed
+    result, _ = answered(first, {"answer": ids[0], "cited_nodes": ids, "confidence": "low"}, graph=graph, calling=calling)
+    assert result.cited == tuple(ids) and result.uses == {"lookup_source": 1} and not result.malformed
 
 
 def test_an_estimate_and_the_use_of_tools():

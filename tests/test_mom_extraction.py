@@ -122,8 +122,8 @@ def test_clarity_in_one_call_as_one_by_one(document, reading):
     assert math.isnan(got[0])
     for chunks, value in zip(chunkings[1:], got[1:], strict=True):
         texts = [document[chunk].strip() for chunk in chunks]
-        told = [readings(llm.LanguageModel(Backend()), [pair], document.language, [reading]) for pair in pairwise(texts)]
-        assert value == pytest.approx(np.mean([one[reading].item() for one in told]))
+        each = [readings(llm.LanguageModel(Backend()), [pair], document.language, [reading]) for pair in pairwise(texts)]
+        assert value == pytest.approx(np.mean([scores[reading].item() for scores in each]))
     assert extraction.clarity(llm.LanguageModel(backend), document, []).shape == (0,)
 
 
@@ -151,8 +151,8 @@ def test_completeness_is_its_formula():
     """Words that the core has cost 1 nat, others 3."""
     (terms,) = conditionals(llm.LanguageModel(Backend()), NOTE, [TWO])
     words = [NOTE[chunk].split() for chunk in TWO.chunks]
-    told = zip(words, TWO.core, strict=True)
-    nats = [sum(1 if word in core else 3 for word in some) / len(some) for some, core in told]
+    pairs = zip(words, TWO.core, strict=True)
+    nats = [sum(1 if word in core else 3 for word in some) / len(some) for some, core in pairs]
     assert np.allclose(terms[0], np.exp(nats)) and terms[1].tolist() == [1, 2]
     with np.errstate(divide="ignore"):
         assert completeness(llm.LanguageModel(Backend()), NOTE, [TWO]).tolist() == [math.inf]
@@ -221,8 +221,8 @@ def test_a_long_document_is_read_in_windows(tokenizer):
         clear = extraction.clarity(llm.LanguageModel(backend), text, [memory.chunks for memory in both])
         best = both[choose(clear, completeness(llm.LanguageModel(backend), text, both)).best]
         assert [chunk.start - part.start for chunk in own] == [chunk.start for chunk in best.chunks]
-    one = extract(llm.LanguageModel(Backend(["nothing"])), document, tokenizer, n=2, size=100)
-    assert one.memory.chunks == tuple(parts) and one.repairs == Counter({"not read": len(parts)})
+    made = extract(llm.LanguageModel(Backend(["nothing"])), document, tokenizer, n=2, size=100)
+    assert made.memory.chunks == tuple(parts) and made.repairs == Counter({"not read": len(parts)})
 
 
 def test_a_window_is_never_blank(tokenizer):

@@ -33,8 +33,8 @@ def documents_and_ends(draw):
     words = st.one_of(
         st.just(""),
         st.text(max_size=8),
-        st.tuples(st.integers(0, len(text)), st.integers(1, 40)).map(lambda it: text[it[0] : it[0] + it[1]]),
-        st.tuples(st.integers(0, len(text)), st.integers(4, 40)).map(lambda it: text[it[0] : it[0] + it[1]].swapcase()),
+        st.tuples(st.integers(0, len(text)), st.integers(1, 40)).map(lambda at: text[at[0] : at[0] + at[1]]),
+        st.tuples(st.integers(0, len(text)), st.integers(4, 40)).map(lambda at: text[at[0] : at[0] + at[1]].swapcase()),
     )
     language = draw(st.sampled_from(["en", "zh"]))
     return Document("any", text, language), draw(st.lists(st.tuples(words, words), max_size=7))
@@ -210,4 +210,4 @@ def test_the_samples_of_the_kit():
         assert resolve(one.document, said(one.document, one.memory)).memory.borders == one.memory.borders
         for question in one.questions:
             assert question.breadth in ("local", "global")
-            assert all(one.document[span].strip() for span in question.evidence)
+            assert all(sample.document[span].strip() for span in question.evidence)

@@ -171,20 +171,20 @@ def test_a_context_is_data():
 def test_rankings_are_found_again(own_store, tmp_path):
     kept = Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
     store.use(kept)
-    asked, first = ["Who lit the lamp?", "学校"], Layers.of_memories(ITEMS, Marked())
+    queries, first = ["Who lit the lamp?", "学校"], Layers.of_memories(ITEMS, Marked())
     for way in first.ways:
-        assert (first.ranked(asked, 3, way) == first.search(asked, 3, way)[0]).all()
+        assert (first.ranked(queries, 3, way) == first.search(queries, 3, way)[0]).all()
     again = Layers.of_memories(ITEMS, None)
     again.encoder = type("Silent", (), {"maker": Marked.maker})()  # encodes nothing
-    assert (again.ranked(asked, 3) == first.ranked(asked, 3)).all()
+    assert (again.ranked(queries, 3) == first.ranked(queries, 3)).all()
     assert len(kept.keys) == len(first.ways)
     again._mix = ([1.0, 0.0, 0.0], True)  # other weights are other fused vectors, and the same ranks
-    again.ranked(asked, 3)
-    refused(lambda: again.ranked(asked, 3, FUSED), "encode", AttributeError)
+    again.ranked(queries, 3)
+    refused(lambda: again.ranked(queries, 3, FUSED), "encode", AttributeError)
 
 
 def test_scopes_of_questions(book):
-    assert {one.breadth for one in book.questions if scope(one) == "global"} == {"partial", "global"}
+    assert {question.breadth for question in book.questions if scope(question) == "global"} == {"partial", "global"}
 
 
 @pytest.mark.parametrize(

@@ -74,10 +74,10 @@ def test_a_question_that_shares_no_word_is_left_to_the_vectors():
 
 def test_plain_search_is_the_sum_of_both():
     look = FirstLook(LINES[:20], "en", ENCODER)
-    asked = ["Who buried the silver spoons?"]
-    by_hand = ENCODER.encode(asked, "query") @ ENCODER.encode(LINES[:20]).T + WORDS * BM25(LINES[:20]).shares(asked)
-    assert np.allclose(look.scores(asked), by_hand)
-    assert "silver spoons" in LINES[look.best(look.scores(asked), 1)[0][0]]
+    queries = ["Who buried the silver spoons?"]
+    by_hand = ENCODER.encode(queries, "query") @ ENCODER.encode(LINES[:20]).T + WORDS * BM25(LINES[:20]).shares(queries)
+    assert np.allclose(look.scores(queries), by_hand)
+    assert "silver spoons" in LINES[look.best(look.scores(queries), 1)[0][0]]
 
 
 def test_an_encoder_that_reads_no_chinese_leaves_it_to_the_words():
@@ -340,7 +340,7 @@ def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypa
     def dying(handler, asked):
         if "yellow wagon?" in asked["messages"][-1]["content"]:
             time.sleep(0.5)  # the other answer is there before
-            status(400)(handler, asked)
+            status(400)(handler, request)
         else:
             send(handler, completion("Ann"))
 

@@ -41,12 +41,12 @@ def test_every_box_and_arrow_is_drawn_and_told_and_no_box_lies_upon_another(name
     said = plots.system(name)
     assert len({tuple(about["at"]) for about in said["boxes"].values()}) == len(said["boxes"])
     shown = " ".join(text.get_text() for text in plots.draw(name).axes[0].texts).replace("\n", " ")
-    told = plots.alt(name)
+    alt = plots.alt(name)
     for about in said["boxes"].values():
         words = " ".join(about["says"].split())
-        assert words in shown and words in told
+        assert words in shown and words in alt
     for arrow in said["arrows"]:
-        assert arrow.get("says", "") in shown and arrow.get("says", "") in told
+        assert arrow.get("says", "") in shown and arrow.get("says", "") in alt
 
 
 def test_what_cannot_be_drawn():

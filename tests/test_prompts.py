@@ -42,7 +42,7 @@ def named() -> set[str]:
         text = "" if module.name == "prompts.py" else module.read_text()
         both_forms = [(kind, "roles", name) for name in PRINTED.findall(text) for kind in ("languages", "paper")]
         for kind, room, name in CALL.findall(text) + both_forms:
-            both = [f".{one}.md" for one in prompts.LANGUAGES]
+            both = [f".{code}.md" for code in prompts.LANGUAGES]
             ends = {"text": [".md"], "short_texts": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
             place = f"paper/{name}" if kind == "paper" else name
             found |= {f"{room}/prompts/{place}{end}" for end in ends}
@@ -151,11 +151,11 @@ def test_only_the_embedded_model_and_its_adapters_are_sent_the_short_form(name, 
 def test_a_recording_is_asked_as_its_model_was(tmp_path, name, form):
     path = tmp_path / "said.jsonl"
     model = llm.LanguageModel(Stub(in_turn("the smith"), name=name), record=path)
-    role, told = ROLES["qa"], {"context": "Ann is the smith.", "question": "Who is Ann?"}
-    assert ask(model, role, [role.prompt(form=model.form, **told)], tokens=9)[0].value == "the smith"
+    role, values = ROLES["qa"], {"context": "Ann is the smith.", "question": "Who is Ann?"}
+    assert ask(model, role, [role.prompt(form=model.form, **values)], tokens=9)[0].value == "the smith"
     replayed = llm.load(f"replay:{path}")
     assert replayed.form == form
-    assert ask(replayed, role, [role.prompt(form=replayed.form, **told)], tokens=9)[0].value == "the smith"
+    assert ask(replayed, role, [role.prompt(form=replayed.form, **values)], tokens=9)[0].value == "the smith"
 
 
 WON = {"Winner": "Answer 2", "Explanation": "It says more."}
@@ -205,7 +205,7 @@ OUTLINES = {
 
 @pytest.mark.parametrize("name", OUTLINES)
 def test_an_outline_has_an_entry_with_role_and_summary_for_each_scenario(name):
-    scenarios = "".join(f"\n<scenario>\n<chunk>{it} [MASK] it.</chunk>\nwhat\n</scenario>" for it in ("Ann", "Tom"))
+    scenarios = "".join(f"\n<scenario>\n<chunk>{who} [MASK] it.</chunk>\nwhat\n</scenario>" for who in ("Ann", "Tom"))
     said, _ = ROLES["memory"].parse(f"<think>two</think>\n<outline>\n{OUTLINES[name]}\n</outline>{scenarios}")
     assert isinstance(said, roles.DocumentMemory) and len(said.outline) == len(said.scenario) == 2
     assert said.outline[0].startswith(("opens", "Role: opens", "作用：开端"))
@@ -217,7 +217,7 @@ def test_an_edit_may_carry_a_quote_too():
     edit = {"op": "edit_node", "id": "ivo", "content": "Ivo, the seller", "src": "the lamp"}
     operations, invalid = build.read_operations(json.dumps({"operations": [add, edit]}))
     graph, edits = apply_all(Graph("note"), operations, NOTE, WHOLE[0])
-    assert not invalid and [it.reason for it in edits] == ["", ""]
+    assert not invalid and [e.reason for e in edits] == ["", ""]
     assert graph.nodes["ivo"].content == "Ivo, the seller" and graph.nodes["ivo"].src == "Ivo sold"
 
 
@@ -232,15 +232,15 @@ def test_a_memory_without_thoughts_is_asked_for_in_both_forms():
 @pytest.mark.parametrize("task", ["qa", "choice", "letter", "claim"])
 @pytest.mark.parametrize("language", prompts.LANGUAGES)
 def test_a_summary_stands_before_the_passages_in_both_forms(task, language):
-    told = {"claim": "Ann left."} if task == "claim" else {"question": "Who left?"}
-    told |= {"options_str": "A. Ann\nB. Tom"} if task in ("choice", "letter") else {}
+    values = {"claim": "Ann left."} if task == "claim" else {"question": "Who left?"}
+    values |= {"options_str": "A. Ann\nB. Tom"} if task in ("choice", "letter") else {}
     for form in ("short", "paper"):
-        written = write(task, told, ["Ann left.", "It rained."], "A summary.", language, form)
+        written = write(task, values, ["Ann left.", "It rained."], "A summary.", language, form)
         places = [written.summary, *written.chunks]
-        assert [written.text[it.start : it.end] for it in places] == ["A summary.", "Ann left.", "It rained."]
+        assert [written.text[span.start : span.end] for span in places] == ["A summary.", "Ann left.", "It rained."]
         question = written.text[written.question.start : written.question.end]
-        first = told.get("question", "Ann left.")
-        assert question.startswith(first) and question.endswith(told.get("options_str", first))
+        first = values.get("question", "Ann left.")
+        assert question.startswith(first) and question.endswith(values.get("options_str", first))
         assert generation.summaries(form)[language].splitlines()[0] in written.text
 
 
@@ -290,8 +290,8 @@ def test_a_function_sends_the_form_of_its_model(name, model):
     run(llm.LanguageModel(stub))
     role, form = ROLES.get(name) or OTHER[name], form_of(stub)
     heads = {it: role.words(it)["en"].split("{")[0] for it in ("short", "paper")}
-    asked = stub.asked[0][0][0]["content"]
-    assert asked.startswith(heads[form]) and len(heads[form]) > 10
+    prompt = stub.asked[0][0][0]["content"]
+    assert prompt.startswith(heads[form]) and len(heads[form]) > 10
     assert name in UNPRINTED or heads["short"] != heads["paper"]
 
 

@@ -26,9 +26,9 @@ def test_evidence_is_verbatim(play):
     """Loading proves that every quote is there; here: the right text is at the place that was found."""
     quotes = {row["id"]: row["evidence"] for row in [*ROWS["questions"], *ROWS["claims"]]}
     text = shakespeare.play(play)
-    for asked in [*shakespeare.questions(play), *shakespeare.claims(play)]:
-        found = sorted(text[span].split() for span in asked.evidence)
-        assert found == sorted(quote.split() for quote in quotes[asked.id])
+    for item in [*shakespeare.questions(play), *shakespeare.claims(play)]:
+        found = sorted(text[span].split() for span in item.evidence)
+        assert found == sorted(quote.split() for quote in quotes[item.id])
 
 
 @pytest.mark.parametrize("play", PLAYS)

@@ -51,10 +51,10 @@ def test_a_recipe_says_what_was_run(recipe, i):
     assert stage.examples == run.get("examples", run.get("questions"))
     if i == 0 and "start_sha256" in run:
         assert run["start_sha256"] == (adapter_hash(paths.data("adapters", recipe.start)) if recipe.start else None)
-    told = stage.kind.told([], None)
-    del told["questions" if "questions" in told else "examples"]
-    told.pop("reply_tokens", None)
-    assert json.loads(json.dumps(told)) == {name: run[name] for name in told}
+    record = stage.kind.told([], None)
+    del record["questions" if "questions" in record else "examples"]
+    record.pop("reply_tokens", None)
+    assert json.loads(json.dumps(record)) == {name: run[name] for name in record}
 
 
 ALIKE = ("reader", "mia_gen", "no_qa")  # as many examples of each novel: one is made of these
@@ -110,7 +110,7 @@ def test_a_recipe_trains_is_killed_and_goes_on(file, tmp_path, monkeypatch, caps
     command.main(["first", "--recipes", str(file)])
     home = tmp_path / "build" / "adapters" / "first"
     assert capsys.readouterr().out.splitlines()[-1] == str(home / "adapter")
-    whole, again = (load_file(it / "adapter" / "adapter_model.safetensors") for it in (tmp_path / "whole", home))
+    whole, again = (load_file(place / "adapter" / "adapter_model.safetensors") for place in (tmp_path / "whole", home))
     assert all(torch.equal(matrix, again[name]) for name, matrix in whole.items())
     run = json.loads((home / "adapter" / "run.json").read_text())
     assert (run["seeds"], run["examples"], run["start_sha256"]) == ([4, 4], 2, adapter_hash(home / "first" / "adapter"))
@@ -182,7 +182,7 @@ def test_a_name_that_there_is_not():
 
 def test_a_recipe_s_model_is_known_without_its_adapter(tmp_path, monkeypatch):
     makers = {name: recipes.trained(name).maker for name in ("reader", "no_summary", "mia_gen")}
-    assert makers["reader"] == llm.load("embedded").maker and len({it.fingerprint for it in makers.values()}) == 3
+    assert makers["reader"] == llm.load("embedded").maker and len({maker.fingerprint for maker in makers.values()}) == 3
     here = store.Store(tmp_path / "cache.sqlite", tmp_path / "store")
     monkeypatch.setattr(store, "_current", here)
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path))
@@ -218,9 +218,9 @@ def adapter(base):
 
 def test_the_first_layers_fit_the_shallow_model(base, adapter, tmp_path):
     folder = first_layers(adapter, 2, tmp_path / "two")
-    assert sorted(it.name for it in folder.iterdir()) == [CONFIG, WEIGHTS]
+    assert sorted(place.name for place in folder.iterdir()) == [CONFIG, WEIGHTS]
     assert (folder / CONFIG).read_bytes() == (adapter / CONFIG).read_bytes()
-    whole, cut = (load_file(it / WEIGHTS) for it in (adapter, folder))
+    whole, cut = (load_file(place / WEIGHTS) for place in (adapter, folder))
     assert set(cut) == {name for name in whole if ".layers.2." not in name} and 0 < len(cut) < len(whole)
     assert all(torch.equal(weights, whole[name]) for name, weights in cut.items())
     theirs = merged_model(AutoModelForCausalLM.from_pretrained(base), adapter).state_dict()
@@ -238,7 +238,7 @@ def test_what_cannot_be_cut(adapter, tmp_path):
 
 def test_the_first_layers_make_a_smaller_model(base, tmp_path):
     folder = shallow(base, 2, tmp_path / "two")
-    whole, cut = (AutoModelForCausalLM.from_pretrained(it) for it in (base, folder))
+    whole, cut = (AutoModelForCausalLM.from_pretrained(place) for place in (base, folder))
     assert cut.config.num_hidden_layers == 2
     theirs = dict(whole.named_parameters())
     assert all(torch.equal(weights, theirs[name]) for name, weights in cut.named_parameters())

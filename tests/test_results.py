@@ -85,8 +85,8 @@ def ask(count):
     ],
 )
 def test_a_wrong_name_or_value_is_named_in_one_line(folder, defaults, changes, message):
-    told = refused(lambda: results.begin(NOTEBOOK, **defaults | changes), message)
-    assert "\n" not in str(told) and not folder.exists()  # nothing was begun
+    error = refused(lambda: results.begin(NOTEBOOK, **defaults | changes), message)
+    assert "\n" not in str(error) and not folder.exists()  # nothing was begun
 
 
 def test_a_whole_number_may_stand_for_a_float():
@@ -116,7 +116,7 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     of = stored["metrics"]["a.b"]
     assert of == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": of["rows"], "from": "no model"}
     both = [stored["metrics"][key] for key in ("d.e", "d.f")]
-    assert [(one["value"], one["n"]) for one in both] == [(1, 3), (2, 3)]
+    assert [(number["value"], number["n"]) for number in both] == [(1, 3), (2, 3)]
     about = {"n": 8, "varies": "a model decides", "from": "no model"}
     assert stored["metrics"]["c"] == {"value": 0.5, "ci": [0.25, 0.75], **about}
     assert stored["metrics"]["g"] == {"value": 0.5, "ci": [0.25, 0.75], "from": "no model"}
@@ -170,8 +170,8 @@ def test_a_number_says_which_entries_it_rests_on(run):
     assert [of["from"] for of in stored["metrics"].values()] == ["no model", "s1", "s1"]
     of = {f"any {MAKER.label}": {"computed": 2}}
     assert stored["sources"] == {"s1": of} and json.loads((run / NOTEBOOK / "run.json").read_text())["store"] == of
-    asked = paths.build_path("asked", f"{NOTEBOOK}.txt").read_text().split()
-    assert asked == sorted(store.Store.key("any", MAKER, n) for n in range(2))
+    keys = paths.build_path("asked", f"{NOTEBOOK}.txt").read_text().split()
+    assert keys == sorted(store.Store.key("any", MAKER, n) for n in range(2))
 
 
 def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
@@ -190,8 +190,8 @@ def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
 
 def reported(monkeypatch, defaults, name, value):
     """The report after two runs, of which a variable of the environment makes the second compute entries anew."""
-    for told in ("", value):
-        monkeypatch.setenv(f"MINDSCAPE_{name}", told)
+    for setting in ("", value):
+        monkeypatch.setenv(f"MINDSCAPE_{name}", setting)
         results.begin(NOTEBOOK, **defaults)
         ask(200)
         results.finish()

@@ -23,9 +23,9 @@ from storyworld.world import Chance
 
 @pytest.mark.parametrize("name", roles.ROLES)
 def test_gold_agrees_with_itself_and_silence_with_nothing(book, tokenizer, name):
-    asked = list(islice(teaching.gold(name, book, Chance(name), tokenizer), 3))
-    assert asked
-    for slots, value in asked:
+    examples = list(islice(teaching.gold(name, book, Chance(name), tokenizer), 3))
+    assert examples
+    for slots, value in examples:
         best, worst = score(name, book, slots, value, value), score(name, book, slots, value, None)
         assert set(best) == set(worst)
         for key, number in best.items():

@@ -42,7 +42,7 @@ def gold_of(name, tokenizer, role):
 @pytest.fixture
 def everywhere(tokenizer):
     """A role's gold in all plain books: book, slots, value."""
-    return lambda role: [(made(name), *one) for name in PLAIN for one in gold_of(name, tokenizer, role)]
+    return lambda role: [(made(name), *example) for name in PLAIN for example in gold_of(name, tokenizer, role)]
 
 
 @pytest.fixture(params=PLAIN)
@@ -86,35 +86,35 @@ def test_quotes_stand_in_the_block_and_ids_in_the_graph(acted):
     _, gold = acted
     for slots, value in gold("edits"):
         known = set(shown_graph(slots["graph_state"]))
-        for it in value.operations:
-            if hasattr(it, "src"):
-                assert it.src in slots["block_text"]
-            if it.op == "add_node":
-                assert it.id not in known and re.fullmatch(r"\w+", it.id)
-                known.add(it.id)
-            elif it.op == "add_edge":
-                assert {it.source, it.target} <= known
+        for operation in value.operations:
+            if hasattr(operation, "src"):
+                assert operation.src in slots["block_text"]
+            if operation.op == "add_node":
+                assert operation.id not in known and re.fullmatch(r"\w+", operation.id)
+                known.add(operation.id)
+            elif operation.op == "add_edge":
+                assert {operation.source, operation.target} <= known
             else:
-                assert it.id in known
+                assert operation.id in known
 
 
 def test_every_operation_and_type_is_taught_and_so_is_silence(everywhere):
     values = [value for _, _, value in everywhere("edits")]
-    operations = [it for value in values for it in value.operations]
-    assert {it.op for it in operations} == {"add_node", "add_edge", "edit_node", "delete_node"}
-    assert {it.type for it in operations if it.op == "add_node"} >= {"entity", "event", "claim", "stat"}
+    operations = [operation for value in values for operation in value.operations]
+    assert {operation.op for operation in operations} == {"add_node", "add_edge", "edit_node", "delete_node"}
+    assert {operation.type for operation in operations if operation.op == "add_node"} >= {"entity", "event", "claim", "stat"}
     assert 0.1 < sum(not value.operations for value in values) / len(values) < 0.4
 
 
 def test_an_oath_that_the_block_refutes_is_deleted(everywhere):
     for book, slots, value in everywhere("edits"):
-        for it in value.operations:
-            if it.op == "delete_node":
-                claim = shown_graph(slots["graph_state"])[it.id]
+        for operation in value.operations:
+            if operation.op == "delete_node":
+                claim = shown_graph(slots["graph_state"])[operation.id]
                 (deed,) = [other.content for other in value.operations if getattr(other, "type", "") == "event"]
                 names = [node.content for node in book.graph[0] if node.id.startswith("person")]
-                told = re.split("|".join(names), deed)[-1]
-                assert claim.endswith(told) and claim != deed, (claim, deed)
+                rest = re.split("|".join(names), deed)[-1]
+                assert claim.endswith(rest) and claim != deed, (claim, deed)
 
 
 def test_what_a_state_shows_was_built_by_the_operations():
@@ -156,17 +156,21 @@ def test_the_tools_are_tools():
 # ---- update ---------------------------------------------------------------------------------------------------------
 
 
-def asked(book, slots):
+def question_of(book, slots):
     """The question of the book, and its claims, that a prompt is about."""
     both = zip(book.questions, book.claims, strict=True)
-    return next(it for it in both if slots.get("question") == it[0].question or slots.get("claim") in (it[1].true, it[1].false))
+    return next(
+        pair
+        for pair in both
+        if slots.get("question") == pair[0].question or slots.get("claim") in (pair[1].true, pair[1].false)
+    )
 
 
 def test_the_agent_answers_when_all_is_shown_or_it_is_the_last_step(acted):
     """What is not noted from before is in a passage; what was is among the notes."""
     book, gold = acted
     for slots, value in gold("update"):
-        question, _ = asked(book, slots)
+        question, _ = question_of(book, slots)
         groups = [*((span,) for span in question.evidence), *question.bindings]
         here = sum(any(book.document[span] in slots["chunks_text"] for span in group) for group in groups)
         shown = slots["evidence_memory"]
@@ -187,7 +191,7 @@ def test_the_agent_answers_when_all_is_shown_or_it_is_the_last_step(acted):
 def test_the_next_query_uses_the_name_once_it_is_known(everywhere):
     named = 0
     for book, slots, value in everywhere("update"):
-        question, _ = asked(book, slots)
+        question, _ = question_of(book, slots)
         known = [book.voice.binding(binding) for binding in book.world.bindings]
         known = sum(note[1:] in fact or fact[1:] in note for note in value.evidence_memory for fact in known)
         if value.action == "REFINE":
@@ -228,10 +232,10 @@ def test_the_way_back_starts_from_the_memory(acted):
 # ---- summaries, evidence, entities ----------------------------------------------------------------------------------
 
 
-def told(book, span, text):
+def told_in(book, span, text):
     """How many sentences of a span stand in a text, of how many."""
     said = book.document.text[span.start : span.end]
-    parts = [" ".join(said[one.start : one.end].split()) for one in sentences(said, book.document.language)]
+    parts = [" ".join(said[sentence.start : sentence.end].split()) for sentence in sentences(said, book.document.language)]
     parts, flat = [part for part in parts if part], " ".join(text.split())
     return sum(part in flat for part in parts), len(parts)
 
@@ -257,12 +261,12 @@ def test_a_merged_summary_keeps_every_binding(read):
 def test_silver_chunks_hold_evidence_and_the_others_do_not(read):
     book, gold = read
     for slots, value in gold("silver_chunks"):
-        question, _ = asked(book, slots)
+        question, _ = question_of(book, slots)
         spans = [span for group in (question.evidence, *question.bindings) for span in group]
         shown = slots["chunks"].split("\n")
         for i, text in enumerate(shown):
             assert text.startswith(f"[{i}] ")
-            counts = [told(book, span, text) for span in spans]
+            counts = [told_in(book, span, text) for span in spans]
             assert any(here for here, _ in counts) if i in value else all(here < of for here, of in counts)
         assert value == [-1] or set(value) <= set(range(len(shown)))
     values = [value for _, value in gold("silver_chunks")]
@@ -273,7 +277,7 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
     book, gold = read
     known = {f"{entity.name}: {entity.description}": entity for entity in book.entities}
     for slots, value in gold("silver_nodes"):
-        question, _ = asked(book, slots)
+        question, _ = question_of(book, slots)
         shown = [known[re.fullmatch(r"\[(\d+)\] (.*) \[/\1\]", line)[2]] for line in slots["entities"].split("\n")]
         picked = [] if value == [-1] else [shown[i] for i in value]
         assert all(entity in picked for entity in shown if entity.name == question.answer)
@@ -286,7 +290,7 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
 @pytest.mark.parametrize("role", ["silver_chunks", "silver_nodes"])
 def test_some_prompts_show_nothing_relevant(role, tokenizer):
     found = [teaching.examples(role, made("en-0"), tokenizer, seed) for seed in range(3)]
-    assert any(json.loads(one.reply) == [-1] for some in found for one in some)
+    assert any(json.loads(example.reply) == [-1] for some in found for example in some)
 
 
 def test_entities_are_in_the_text_each_once(read):
@@ -310,11 +314,11 @@ def test_entities_are_in_the_text_each_once(read):
 def test_answers_can_be_read_from_the_context(read, role):
     book, gold = read
     for slots, _ in gold(role):
-        question, _ = asked(book, slots)
+        question, _ = question_of(book, slots)
         context = slots["context"]
 
         def whole(span, context=context):
-            here, of = told(book, span, context)
+            here, of = told_in(book, span, context)
             return here == of
 
         assert all(map(whole, question.evidence))
@@ -327,13 +331,13 @@ def test_answers_can_be_read_from_the_context(read, role):
 def test_answers_are_the_books(read):
     book, gold = read
     for slots, value in gold("qa"):
-        assert value == asked(book, slots)[0].answer
+        assert value == question_of(book, slots)[0].answer
     for slots, value in gold("choice"):
         options = dict(line.split(". ", 1) for line in slots["options_str"].split("\n"))
-        question, _ = asked(book, slots)
+        question, _ = question_of(book, slots)
         assert options[value.answer] == question.answer and set(options.values()) == set(question.options)
     for slots, value in gold("claim"):
-        _, pair = asked(book, slots)
+        _, pair = question_of(book, slots)
         assert (value.answer == "TRUE") == (slots["claim"] == pair.true)
         shown = slots["context"] + slots["claim"]
         for entity in book.entities:
@@ -355,9 +359,9 @@ def test_grades_follow_the_gold_answer(read):
     book, gold = read
     forms = passages.ANSWERED[book.document.language]
     for slots, value in gold("grade"):
-        question, pair = asked(book, slots)
+        question, pair = question_of(book, slots)
         predicted = slots["predicted"].lower()
-        right = [form.format(answer=one).lower() for form in forms for one in (question.answer, *question.accepted)]
+        right = [form.format(answer=answer).lower() for form in forms for answer in (question.answer, *question.accepted)]
         assert value.correct == (predicted in [*right, pair.true.lower()])
     assert {value.correct for _, value in gold("grade")} == {True, False}
 
@@ -371,7 +375,7 @@ def test_the_better_answer_says_more(read):
         best = said[0] - empty > said[1] - empty
         assert best or said[1] - empty > said[0] - empty
         verdicts = (value.Comprehensiveness, value.Diversity, value.Empowerment, value.Overall)
-        assert {one.Winner for one in verdicts} == {"Answer 1" if best else "Answer 2"}
+        assert {verdict.Winner for verdict in verdicts} == {"Answer 1" if best else "Answer 2"}
     assert len({value.Overall.Winner for _, value in gold("pairwise")}) == 2
 
 

@@ -30,8 +30,8 @@ TEXT = "A lamp, a boat, 一盏灯。"
 
 @pytest.fixture
 def box():
-    with Sandbox(TEXT, Limits(seconds=20)) as it:
-        yield it
+    with Sandbox(TEXT, Limits(seconds=20)) as opened:
+        yield opened
 
 
 def run(code, ask=None, **limits):
@@ -77,19 +77,19 @@ def test_final(box):
 
 
 def test_queries_go_to_the_caller_in_batches(box):
-    asked = []
+    batches = []
 
     def ask(prompts):
-        asked.append(list(prompts))
+        batches.append(list(prompts))
         return [prompt.upper() for prompt in prompts]
 
     ran = box.run("print(llm_query('lamp'), llm_query_batched([word for word in ('a', 'b')]), llm_query(3))", ask)
-    assert ran.output == "LAMP ['A', 'B'] 3\n" and asked == [["lamp"], ["a", "b"], ["3"]]
+    assert ran.output == "LAMP ['A', 'B'] 3\n" and batches == [["lamp"], ["a", "b"], ["3"]]
     assert box.run("print(repr(llm_query('lamp')))").output == "''\n"
     ran = box.run("print([line for line in llm_query('\ud83d' + '\\ud800')])", ask)
     assert ran.error and not ran.stopped or ran.output  # whatever the code makes of it, we are whole
     box.run("llm_query(chr(0xd800))", ask)
-    assert asked[-1] == ["\ufffd"]
+    assert batches[-1] == ["\ufffd"]
 
 
 def test_time_does_not_run_while_a_query_is_answered():
@@ -190,8 +190,8 @@ def test_no_files_and_no_handles_of_ours(box, tmp_path):
     with secret.open("r+") as held:
         os.set_inheritable(held.fileno(), True)
         with Sandbox(TEXT) as another:  # started while the file is open
-            for one in (box, another):
-                ran = one.run(ATTEMPT + FILES.format(secret=str(secret), folder=str(tmp_path), attacks=ATTACKS))
+            for opened in (box, another):
+                ran = opened.run(ATTEMPT + FILES.format(secret=str(secret), folder=str(tmp_path), attacks=ATTACKS))
                 assert (ran.output, ran.error) == ("[]\n", "")
     assert secret.read_text() == "the miller did it" and list(tmp_path.iterdir()) == [secret]
 
@@ -333,9 +333,9 @@ def test_the_beginning_of_a_long_output_is_kept(box):
 
 def test_too_many_queries():
     with Sandbox(TEXT, Limits(queries=10)) as box:
-        asked = []
-        ran = box.run("while True: llm_query('a')", lambda prompts: asked.extend(prompts) or prompts)
-        assert ran.stopped == "queries" and len(asked) == 10
+        queries = []
+        ran = box.run("while True: llm_query('a')", lambda prompts: queries.extend(prompts) or prompts)
+        assert ran.stopped == "queries" and len(queries) == 10
         assert box.run("llm_query_batched(['a'] * 11)", lambda prompts: prompts).stopped == "queries"
 
 

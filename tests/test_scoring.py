@@ -175,12 +175,12 @@ def test_only_what_the_rules_leave_goes_to_the_judge():
     ]
     scored = cascade(rows, LanguageModel(stub))
     expected = [(True, "exact"), (True, "judge"), (False, "judge"), (False, "no answer"), (False, "judge")]
-    assert [(one.correct, one.stage) for one in scored] == expected
+    assert [(row.correct, row.stage) for row in scored] == expected
     assert len(stub.asked) == 3 and scored[1].reason == "because"
-    asked = [talk[0]["content"] for talk, *_ in stub.asked]
-    assert "the miller (or: Ivo)" in asked[0] and "标准答案：磨坊主" in asked[2]
+    prompts = [talk[0]["content"] for talk, *_ in stub.asked]
+    assert "the miller (or: Ivo)" in prompts[0] and "标准答案：磨坊主" in prompts[2]
     assert all(schema["title"] == GRADE.form.__name__ for _, _, schema in stub.asked)
-    assert [one.stage for one in cascade(rows)].count("no judge") == 3
+    assert [row.stage for row in cascade(rows)].count("no judge") == 3
     unread = cascade(rows[2:3], LanguageModel(Stub(lambda *_: "yes")))
     assert (unread[0].correct, unread[0].stage) == (False, "unreadable verdict")
     assert cascade([], LanguageModel(Stub(None))) == []
@@ -206,7 +206,7 @@ def test_stages_against_the_storyworld(tokenizer, language):
     assert sum(stage.count for stage in found.values()) == len(rows) > 15
     assert sum(stage.share for stage in found.values()) == pytest.approx(1)
     assert found["exact"].errors == 0 and found["containment"].errors == 0
-    wrong = sum(one.correct != right for one, right in zip(scored, truth, strict=True))
+    wrong = sum(row.correct != right for row, right in zip(scored, truth, strict=True))
     assert sum(stage.errors for stage in found.values()) == wrong
     assert all(stage.errors is stage.error is None for stage in scoring.stages(scored))
 
@@ -249,10 +249,10 @@ def test_bad_input():
 @pytest.mark.parametrize(("language", "said"), [("en", "Unknown."), ("en", "…"), ("zh", "不知道。"), ("zh", "  ")])
 def test_who_says_that_it_is_not_known_is_wrong_without_a_judge(language, said):
     judge = Stub(lambda *_: {"reason": "so", "correct": True})
-    (one,) = cascade([Row("Who?", ("Ivo",), said, language)], LanguageModel(judge))
-    assert (one.correct, one.stage) == (False, "no answer") and not judge.asked
-    (one,) = cascade([Row("What is it like?", ("unknown",), "Unknown.")])
-    assert (one.correct, one.stage) == (True, "exact")
+    (row,) = cascade([Row("Who?", ("Ivo",), said, language)], LanguageModel(judge))
+    assert (row.correct, row.stage) == (False, "no answer") and not judge.asked
+    (row,) = cascade([Row("What is it like?", ("unknown",), "Unknown.")])
+    assert (row.correct, row.stage) == (True, "exact")
 
 
 # ---------------------------------------------------------------- gold graphs
@@ -269,7 +269,7 @@ def test_the_questions(book):
     bound, liar, people = (scoring.asked(book, kind) for kind in scoring.KINDS)
     assert bound.needs_binding and liar.kind == "liar" and people.kind == "people"
     rest = scoring.more(book)
-    assert len({it.id for it in (bound, liar, people, *rest)}) == 7
+    assert len({q.id for q in (bound, liar, people, *rest)}) == 7
     builder = Builder(book)
     for question in (bound, liar, *rest):
         assert 1 <= len(builder.events(question)) <= 2 and question.depth != "set-aggregation"
@@ -288,12 +288,12 @@ def test_a_perfect_builder_notes_each_event_where_it_is_told(book, blocks):
     builder, lost = Builder(book), 0
     for question in book.questions[::3]:
         journal = scoring.perfect(book, question, blocks)
-        graph, told = rebuild(journal), counts(journal)
+        graph, totals = rebuild(journal), counts(journal)
         verify(graph, book.document)
         assert len(journal.entries) == len(blocks)
-        assert told["verbatim"] == told["quoted"]  # its quotes are copied
-        assert not any(told[reason] for reason in ("malformed", "empty field", "bad type", "duplicate id"))
-        lost += told["quote not in the block"]
+        assert totals["verbatim"] == totals["quoted"]  # its quotes are copied
+        assert not any(totals[reason] for reason in ("malformed", "empty field", "bad type", "duplicate id"))
+        lost += totals["quote not in the block"]
         for event in builder.events(question):
             span = book.told.events[event.id][0]
             if any(block.start <= span.start and span.end <= block.end for block in blocks):
@@ -328,9 +328,9 @@ def test_agreement_by_hand():
     edges = [("s", "i", "Is done by"), ("i2", "s", "knows"), ("s", "ann", "involves")]
     found = graph_of([*nodes, ("ann", "claim", "Ann")], edges)
     assert scoring.same(GOLD, found) == {"s": "sale", "i": "ivo"}
-    told = scoring.graph_agreement(GOLD, found)
-    assert (told["event"], told["entity"], told["claim"]) == (Counts(1, 1, 1), Counts(2, 2, 1), Counts(0, 1, 0))
-    assert (told["node"], told["edge"], told["tie"]) == (Counts(3, 4, 2), Counts(2, 3, 1), Counts(2, 3, 1))
+    agreement = scoring.graph_agreement(GOLD, found)
+    assert (agreement["event"], agreement["entity"], agreement["claim"]) == (Counts(1, 1, 1), Counts(2, 2, 1), Counts(0, 1, 0))
+    assert (agreement["node"], agreement["edge"], agreement["tie"]) == (Counts(3, 4, 2), Counts(2, 3, 1), Counts(2, 3, 1))
     assert scoring.graph_agreement(GOLD, Graph("note"))["node"] == Counts(3, 0, 0)
     backwards = graph_of([("s", "event", "Ivo sold a lamp to Ann"), ("i", "entity", "Ivo")], [("i", "s", "does")])
     assert scoring.graph_agreement(GOLD, backwards)["tie"] == Counts(2, 1, 1)
@@ -346,11 +346,11 @@ def test_agreement_is_that_of_the_reader_s_card(book, blocks):
         if not gold.edges or any(op.op == "edit_node" for op in adds) or counts(journal)["rejected"]:
             continue
         part = Graph(gold.doc_id, dict(list(gold.nodes.items())[::2]))
-        among = {key: it for key, it in gold.edges.items() if {*key[:2]} <= {*part.nodes}}
+        among = {key: edge for key, edge in gold.edges.items() if {*key[:2]} <= {*part.nodes}}
         part = Graph(part.doc_id, part.nodes, among)
         kept = [op for op in adds if op.op == "add_node" and op.id in part.nodes]
         kept += [op for op in adds if op.op == "add_edge" and (op.source, op.target, op.relation) in part.edges]
         nodes, edges = node_and_edge_f1(Edits(operations=adds), Edits(operations=kept), language)
-        told = scoring.graph_agreement(gold, part, language)
-        f1 = [2 * told[of].both / (told[of].gold + told[of].found) for of in ("node", "edge")]
+        agreement = scoring.graph_agreement(gold, part, language)
+        f1 = [2 * agreement[of].both / (agreement[of].gold + agreement[of].found) for of in ("node", "edge")]
         assert f1 == pytest.approx([nodes, edges])

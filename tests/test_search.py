@@ -196,8 +196,8 @@ def test_a_closed_folder_is_free(tmp_path, monkeypatch):
     again = MilvusIndex.load(tmp_path / "index.db")
     monkeypatch.chdir(tmp_path.parent)
     code = f"from mindscape.search import MilvusIndex; print(len(MilvusIndex.load({again.path!r})))"
-    for one in (index, index):
-        one.close()
+    for closed in (index, index):
+        closed.close()
         assert again.search([[1, 0]], 1)[0].tolist() == [[0]]
     again.close()
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -306,9 +306,9 @@ def test_search_is_a_plain_argsort():
 @OWN
 def test_what_was_searched_is_not_embedded_again():
     first = Retriever()
-    one = search(first, TEXTS, ["bees", "mill"], k=2)
+    ranking = search(first, TEXTS, ["bees", "mill"], k=2)
     again = Retriever()
-    assert search(again, TEXTS, ["mill", "bees", "mill"], k=2) == [one[1], one[0], one[1]] and not again.asked
+    assert search(again, TEXTS, ["mill", "bees", "mill"], k=2) == [ranking[1], ranking[0], ranking[1]] and not again.asked
     search(again, TEXTS, ["smith", "bees"], k=2)
     assert again.asked == [("queries", 1), ("units", 4)]
 

@@ -66,11 +66,11 @@ def test_overlapping_windows_make_pi_a_relation(length, width, data):
         assert np.flatnonzero(row).tolist() == list(item.chunks) == list(range(item.chunks[0], item.chunks[-1] + 1))
     if (dense.sum(0) > 1).any():
         refused(lambda: memory.pi, "stands in . items: pi is no function here")
-    asked = data.draw(st.lists(st.integers(0, length - 1), max_size=6))
+    chosen = data.draw(st.lists(st.integers(0, length - 1), max_size=6))
     slowly = []
-    for chunk in asked:
+    for chunk in chosen:
         slowly += [i for i in range(len(memory.items)) if dense[i, chunk] and i not in slowly]
-    assert memory.of(asked) == tuple(slowly)
+    assert memory.of(chosen) == tuple(slowly)
 
 
 def test_chunk_texts_have_no_blanks_around_them():
@@ -180,7 +180,7 @@ def test_a_stack_holds_windows_of_several_widths_and_entities():
 
 
 def test_entities_of_a_novel_stand_for_the_chunks_that_name_them(book):
-    memory = entities(book.document, cut(book.document), [(it.name, it.description) for it in book.entities])
+    memory = entities(book.document, cut(book.document), [(entity.name, entity.description) for entity in book.entities])
     assert 0.9 * len(book.entities) <= len(memory.items) <= len(book.entities)
     for item in memory.items:
         name = item.text.split(": ")[0].lower()
@@ -201,10 +201,10 @@ def test_scenes_of_a_play_are_sessions():
 
 def test_a_fingerprint_tells_memories_apart():
     document, chunks = toy(8)
-    one = build(document, chunks, numbered, 4)
+    memory = build(document, chunks, numbered, 4)
     others = [build(document, chunks, numbered, 4, 2), build(document, chunks, told(["a", "b"]), 4)]
-    assert one.fingerprint == build(document, chunks, numbered, 4).fingerprint
-    assert len({one.fingerprint, *(other.fingerprint for other in others)}) == 3
+    assert memory.fingerprint == build(document, chunks, numbered, 4).fingerprint
+    assert len({memory.fingerprint, *(other.fingerprint for other in others)}) == 3
 
 
 def test_bad_memories():
@@ -228,28 +228,28 @@ def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
     series = town()
     memory = merged([build(book.document, cut(book.document), gold(book)) for book in series.books])
     questions, claims = of.of_series(series)
-    asked = posed(memory, questions)
-    assert [one.text for one in asked] == [question.question for question in series.questions]
-    for one, question, whole in zip(asked, questions, series.questions, strict=True):
-        book = next(it for it in series.books if it.document.id == one.doc_id)
-        assert {memory.documents[i].id for i in memory.books[list(one.evidence)]} == {one.doc_id}
-        held = "".join(book.document[memory.chunks[i]] for i in one.evidence)
+    items = posed(memory, questions)
+    assert [item.text for item in items] == [question.question for question in series.questions]
+    for item, question, whole in zip(items, questions, series.questions, strict=True):
+        book = next(novel for novel in series.books if novel.document.id == item.doc_id)
+        assert {memory.documents[i].id for i in memory.books[list(item.evidence)]} == {item.doc_id}
+        held = "".join(book.document[memory.chunks[i]] for i in item.evidence)
         for span, same in zip(question.evidence, whole.evidence, strict=True):
             assert book.document[span] == series.document[same]
             assert len(question.evidence) > 1 or book.document[span] in held
-        assert one.options["ABCD".index(one.right)] == question.answer
-        assert len(one.bindings) == len(question.bindings) and all(one.bindings)
+        assert item.options["ABCD".index(item.right)] == question.answer
+        assert len(item.bindings) == len(question.bindings) and all(item.bindings)
     said = of.posed_claims(memory, claims)
-    assert len(said) == 2 * len(claims) and [one.right for one in said[:2]] == ["TRUE", "FALSE"]
-    assert {one.kind for one in said} == {"claim"} and said[0].pair == said[1].pair != said[2].pair
-    assert [one.text for one in said[::2]] == [pair.true for pair in series.claims]
-    assert [one.evidence for one in said[::2]] == [one.evidence for one in asked]
+    assert len(said) == 2 * len(claims) and [item.right for item in said[:2]] == ["TRUE", "FALSE"]
+    assert {item.kind for item in said} == {"claim"} and said[0].pair == said[1].pair != said[2].pair
+    assert [item.text for item in said[::2]] == [pair.true for pair in series.claims]
+    assert [item.evidence for item in said[::2]] == [item.evidence for item in items]
 
 
 def test_free_questions(book):
     memory = build(book.document, cut(book.document), numbered)
-    for one, question in zip(posed(memory, book.questions, "qa"), book.questions, strict=True):
-        assert (one.kind, one.options, one.right, one.accepted) == ("qa", (), question.answer, question.accepted)
+    for item, question in zip(posed(memory, book.questions, "qa"), book.questions, strict=True):
+        assert (item.kind, item.options, item.right, item.accepted) == ("qa", (), question.answer, question.accepted)
 
 
 def test_bad_questions():
@@ -274,10 +274,10 @@ def asking(doc_id, *evidence):
 def test_other_books_take_places_by_hand():
     memory = merged([build(*toy(3, name), numbered) for name in "ab"])
     scores = np.array([[0.1, 0.5, 0.4, 0.9, 0.45, 0.0]])
-    asked = [asking("a", 1, 2)]
+    items = [asking("a", 1, 2)]
     assert ranked(scores[0], 6).tolist() == [3, 1, 4, 2, 0, 5]
-    assert [recalls(memory, asked, scores, k) for k in (1, 2, 3, 4)] == [[0.0], [0.5], [0.5], [1.0]]
-    assert [recalls(memory, asked, scores, k, own_book=True) for k in (1, 2, 3, 4)] == [[0.5], [1.0], [1.0], [1.0]]
+    assert [recalls(memory, items, scores, k) for k in (1, 2, 3, 4)] == [[0.0], [0.5], [0.5], [1.0]]
+    assert [recalls(memory, items, scores, k, own_book=True) for k in (1, 2, 3, 4)] == [[0.5], [1.0], [1.0], [1.0]]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
@@ -286,15 +286,15 @@ def test_merging_never_finds_more(seed, k):
     rng = np.random.default_rng(seed)
     memory = merged([build(*toy(int(n), f"b{i}"), numbered) for i, n in enumerate(rng.integers(1, 7, size=3))])
     scores = rng.integers(0, 5, size=(4, len(memory.chunks))) / 4
-    asked = []
+    items = []
     for _ in range(4):
         places = np.flatnonzero(memory.books == rng.integers(3))
         some = rng.choice(places, size=rng.integers(1, len(places) + 1), replace=False)
-        asked.append(asking(f"b{memory.books[some[0]]}", *sorted(some.tolist())))
-    alone, whole = (recalls(memory, asked, scores, k, own_book=own) for own in (True, False))
+        items.append(asking(f"b{memory.books[some[0]]}", *sorted(some.tolist())))
+    alone, whole = (recalls(memory, items, scores, k, own_book=own) for own in (True, False))
     assert all(a >= b for a, b in zip(alone, whole, strict=True))
-    for one, row in zip(asked, scores, strict=True):  # in the book alone: as in a memory of that book
-        number = int(one.doc_id[1:])
+    for item, row in zip(items, scores, strict=True):  # in the book alone: as in a memory of that book
+        number = int(item.doc_id[1:])
         first = int((memory.books < number).sum())
         part = row[memory.books == number]
         assert (ranked(row, k, memory.books == number) - first).tolist() == ranked(part, k).tolist()

@@ -57,8 +57,8 @@ def pools(draw, overlap=False):
     """Query, summaries, chunks, ranks and the chunks of each summary; with `overlap` a chunk may have several."""
     vectors, n, m = st.sampled_from(SIGNED), draw(st.integers(1, 6)), draw(st.integers(1, 8))
     summaries, chunks = (draw(st.lists(vectors, min_size=size, max_size=size)) for size in (n, m))
-    one = st.integers(0, n - 1)
-    has = [draw(st.sets(one, min_size=1, max_size=3 if overlap else 1)) for _ in chunks]
+    index = st.integers(0, n - 1)
+    has = [draw(st.sets(index, min_size=1, max_size=3 if overlap else 1)) for _ in chunks]
     members = [[c for c in range(m) if s in has[c]] for s in range(n)]
     return draw(vectors), summaries, chunks, draw(st.permutations(range(1, m + 1))), members
 
@@ -156,9 +156,9 @@ def scaled(pool, k):
 @given(pools(overlap=True), st.integers(1, 6), st.booleans())
 def test_lazy_is_greedy_to_the_bit(pool, k, marked):
     objective = objective_of(pool, marked=marked)
-    one, other = greedy(objective, k), lazy_greedy(objective, k)
-    assert (one.picks, one.gains) == (other.picks, other.gains)
-    assert other.evaluations <= one.evaluations == sum(objective.n - i for i in range(len(one.picks)))
+    eager, lazy = greedy(objective, k), lazy_greedy(objective, k)
+    assert (eager.picks, eager.gains) == (lazy.picks, lazy.gains)
+    assert lazy.evaluations <= eager.evaluations == sum(objective.n - i for i in range(len(eager.picks)))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -168,9 +168,9 @@ def test_lazy_is_greedy_on_larger_pools(seed):
     pool = random_pool(rng, 200, 500, rng.integers(2, 9), each=1 + seed % 4)
     ties = FacilityLocation(rng.random((300, 12)) < 0.05 * (1 + seed % 10))
     for objective in (signature_objective(*pool, marked=seed % 2 == 0), FacilityLocation(rng.random((200, 60))), ties):
-        one, other = greedy(objective, 40), lazy_greedy(objective, 40)
-        assert (one.picks, one.gains) == (other.picks, other.gains)
-        assert other.evaluations < one.evaluations / 2 or (objective is ties and one.gains[-1] == 0)
+        eager, lazy = greedy(objective, 40), lazy_greedy(objective, 40)
+        assert (eager.picks, eager.gains) == (lazy.picks, lazy.gains)
+        assert lazy.evaluations < eager.evaluations / 2 or (objective is ties and eager.gains[-1] == 0)
 
 
 def test_equal_summaries_are_taken_by_index():
@@ -294,9 +294,9 @@ def large(each, seed=0):
 def test_ten_thousand_summaries(each):
     """Few gains are asked for beyond the first of each summary."""
     objective = FacilityLocation(large(each))
-    one, other = greedy(objective, K), lazy_greedy(objective, K)
-    assert (one.picks, one.gains) == (other.picks, other.gains)
-    assert one.evaluations == K * N - K * (K - 1) // 2 and other.evaluations < 1.1 * N
+    eager, lazy = greedy(objective, K), lazy_greedy(objective, K)
+    assert (eager.picks, eager.gains) == (lazy.picks, lazy.gains)
+    assert eager.evaluations == K * N - K * (K - 1) // 2 and lazy.evaluations < 1.1 * N
 
 
 def peak(call):

@@ -72,14 +72,14 @@ def test_two_steps_by_hand(shelf):
     (woken,) = shelf.wake([ASKED[0].text])
     start = shelf.choose(woken, "first_k", 2)
     assert trace.items == start and trace.stopped == "answer" and len(trace.steps) == 2
-    one, two = trace.steps
-    assert (one.query, one.signature) == (ASKED[0].text, shelf.signature(start))
-    assert one.chunks == shelf.search([one.query], [one.signature], 4, 0.5)[0]
-    assert one.items == shelf.memory.of(one.chunks)
-    assert (one.action, one.confidence, one.thought, one.evidence) == ("REFINE", "MEDIUM", "So.", ("Ann sold it",))
-    assert (two.query, two.signature) == ("Who fed the goats?", ("Eve is on the farm; the goats.",))
-    assert two.chunks == trace.chunks == shelf.search([two.query], [two.signature], 4, 0.5)[0]
-    assert trace.signature == two.signature and trace.evidence == ("Ann sold it", "Eve fed them")
+    before, after = trace.steps
+    assert (before.query, before.signature) == (ASKED[0].text, shelf.signature(start))
+    assert before.chunks == shelf.search([before.query], [before.signature], 4, 0.5)[0]
+    assert before.items == shelf.memory.of(before.chunks)
+    assert (before.action, before.confidence, before.thought, before.evidence) == ("REFINE", "MEDIUM", "So.", ("Ann sold it",))
+    assert (after.query, after.signature) == ("Who fed the goats?", ("Eve is on the farm; the goats.",))
+    assert after.chunks == trace.chunks == shelf.search([after.query], [after.signature], 4, 0.5)[0]
+    assert trace.signature == after.signature and trace.evidence == ("Ann sold it", "Eve fed them")
     assert trace.calls == 2 + 4 and set(trace.answers) == set(INPUTS)
     assert trace.tokens == sum(map(len, model.asked)) + 6 * 5
 
@@ -104,7 +104,7 @@ def plainly(model, shelf, one, steps=3, top=4, k=2, alpha=0.5):
         passages = shelf.search([q], [sigma], top, alpha)[0]  # 4
         summaries = [shelf.memory.items[i].text for i in shelf.memory.of(passages)]  # 5
         earlier = [query for query in dict.fromkeys(query for query, *_ in seen) if query != q]
-        slots = {"question": one.text, "options_str": NONE["en"], "step": str(t + 1), "max_steps": str(steps)}
+        slots = {"question": posed.text, "options_str": NONE["en"], "step": str(t + 1), "max_steps": str(steps)}
         left = steps - t - 1
         slots["remaining_steps_hint"] = SAY["en"]["more"].format(n=left) if left else SAY["en"]["last"]
         slots |= {"signature": "\n".join(sigma), "current_query": q}
@@ -126,9 +126,9 @@ def plainly(model, shelf, one, steps=3, top=4, k=2, alpha=0.5):
 @pytest.mark.parametrize("batch", [1, 4, 50])
 def test_many_questions_against_a_plain_loop(shelf, batch):
     traces = run(Model(wandering), shelf, QUESTIONS, SMALL, batch=batch)
-    assert [trace.id for trace in traces] == [one.id for one in QUESTIONS]
-    for one, trace in zip(QUESTIONS, traces, strict=True):
-        seen, sigma, evidence, stopped = plainly(Model(wandering), shelf, one)
+    assert [trace.id for trace in traces] == [posed.id for posed in QUESTIONS]
+    for posed, trace in zip(QUESTIONS, traces, strict=True):
+        seen, sigma, evidence, stopped = plainly(Model(wandering), shelf, posed)
         assert [(step.query, step.signature, step.chunks) for step in trace.steps] == seen
         assert (trace.signature, list(trace.evidence), trace.stopped) == (sigma, evidence, stopped)
     assert {trace.stopped for trace in traces} == {"answer", "steps"}
@@ -154,7 +154,7 @@ def test_without_a_signature_nobody_sees_one(shelf):
 
 
 def test_of_a_question_only_what_is_asked_is_read(shelf):
-    bare = [SimpleNamespace(id=one.id, text=one.text, kind=one.kind, options=one.options) for one in QUESTIONS]
+    bare = [SimpleNamespace(id=posed.id, text=posed.text, kind=posed.kind, options=posed.options) for posed in QUESTIONS]
     whole = run(Model(wandering), shelf, QUESTIONS, SMALL)
     assert run(Model(wandering), shelf, bare, SMALL) == whole
 
@@ -172,21 +172,21 @@ def test_claims_and_choices_together(shelf):
     model = Model(says)
     traces = run(model, shelf, [choice, claim], SMALL)
     assert [trace.answers["sig"].value for trace in traces] == ["C", "TRUE"]
-    first, second = (next(prompt for prompt in model.asked if one.text in prompt) for one in (choice, claim))
+    first, second = (next(prompt for prompt in model.asked if posed.text in prompt) for posed in (choice, claim))
     assert letters(list(options)) in first and letters(list(options)) not in second
 
 
 def test_in_chinese():
     document, chunks = cut("书", ["安娜卖了一盏灯。", "汤姆喂了羊。", "夏娃写了信。", "伊沃唱了歌。"], "zh")
     shelf = Shelf(build(document, chunks, told(["卖灯喂羊。", "写信唱歌。"]), 2), Bag(), live=True)
-    one = Posed("q", "书", "谁喂了羊？", "qa", (), "汤姆", (), (1,))
+    posed = Posed("q", "书", "谁喂了羊？", "qa", (), "汤姆", (), (1,))
     first, second = said("REFINE", "谁在喂羊？", "羊的主线", ["安娜卖灯"]), said(notes=["汤姆喂羊"])
     model = scripted(first, second, answer="答案：汤姆。")
-    (trace,) = run(model, shelf, [one], Settings(top=2, k=1))
+    (trace,) = run(model, shelf, [posed], Settings(top=2, k=1))
     assert [step_of(prompt) for prompt in model.asked] == [1, 2, None, None, None, None]
     assert f"查询：谁在喂羊？\n\n分段摘要：\n- {shelf.memory.summaries[0]}" in model.asked[1]
     assert "以往的查询：\n- 谁喂了羊？" in model.asked[1] and "- 安娜卖灯" in model.asked[1]
-    assert {it.value for it in trace.answers.values()} == {"汤姆"} and trace.steps[1].chunks[0] == 1
+    assert {answer.value for answer in trace.answers.values()} == {"汤姆"} and trace.steps[1].chunks[0] == 1
     assert "主线：\n羊的主线\n\n笔记：\n- 汤姆喂羊\n\n段落：\n" in model.asked[-1]
 
 
@@ -232,7 +232,7 @@ def test_when_nothing_can_be_read_it_answers_from_what_it_has(shelf):
     assert (trace.stopped, len(trace.steps), trace.evidence) == ("unreadable", 2, ("kept",))
     assert (trace.steps[1].action, trace.steps[1].tries, len(trace.steps[1].invalid)) == ("", 3, 3)
     assert trace.chunks == trace.steps[1].chunks and trace.signature == ("The goats.",)
-    assert {it.value for it in trace.answers.values()} == {"Tom"}
+    assert {answer.value for answer in trace.answers.values()} == {"Tom"}
     of = counts([trace])
     assert (of["stopped: unreadable"], of["unreadable replies"], of["unreadable answers"]) == (1, 3, 0)
 
@@ -302,8 +302,8 @@ def test_what_changed_and_which_evidence_was_found_when():
     second = replace(first, signature=("s2",), chunks=(5, 2, 7), evidence=("a", "b"))
     last = replace(second, query="Where?", chunks=(3,), evidence=("b",))
     trace = Trace("q", (0,), (first, second, last), last.signature, last.evidence, "steps")
-    one = question(0, "Who?", 2, 3, 9, 11, bindings=((7, 8), (12,)))
-    rows = steps_table(trace, one)
+    posed = question(0, "Who?", 2, 3, 9, 11, bindings=((7, 8), (12,)))
+    rows = steps_table(trace, posed)
     assert [row["new query"] for row in rows] == [True, False, True]
     assert [row["new signature"] for row in rows] == [True, True, False]
     assert [(row["notes added"], row["notes dropped"]) for row in rows] == [(["a"], []), (["b"], []), ([], ["a"])]

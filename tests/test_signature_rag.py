@@ -37,8 +37,12 @@ class Bag:
     def encode(self, texts, kind="passage"):
         found = np.zeros((len(texts), self.dim), dtype=np.float32)
         for row, text in zip(found, texts, strict=True):
-            plain = "".join(it if it.isalnum() else " " for it in text.lower())
-            units = plain.split() if any("a" <= it <= "z" for it in plain) else [it for it in plain if it != " "]
+            plain = "".join(letter if letter.isalnum() else " " for letter in text.lower())
+            units = (
+                plain.split()
+                if any("a" <= letter <= "z" for letter in plain)
+                else [letter for letter in plain if letter != " "]
+            )
             for unit in units or ["nothing"]:
                 row[zlib.crc32(unit.encode()) % self.dim] += 1
         return found / np.linalg.norm(found, axis=1, keepdims=True)
@@ -236,15 +240,15 @@ def test_ranks_are_those_of_both_passes(live):
         passages = tuple(shelf.memory.texts[i] for i in row.woken[: rag.K])  # in the place of summaries
         assert row.found[at(FEEDBACK)] == shelf.search([one.text], [passages], DEPTH)[0]
         for alpha in ALPHAS:
-            told = [shelf.signature(row.items["coverage"])]
-            assert row.found[at("coverage", alpha)] == shelf.search([one.text], told, DEPTH, alpha)[0]
-            expected = recall_fraction_at_k(row.found[at("coverage", alpha)], one.evidence, 3)
-            assert row.recall(one, at("coverage", alpha), 3) == expected
+            signatures = [shelf.signature(row.items["coverage"])]
+            assert row.found[at("coverage", alpha)] == shelf.search([posed.text], signatures, DEPTH, alpha)[0]
+            expected = recall_fraction_at_k(row.found[at("coverage", alpha)], posed.evidence, 3)
+            assert row.recall(posed, at("coverage", alpha), 3) == expected
     refused(lambda: rows[0].recall(ASKED[0], "best@0.5"), "is not ranked by 'best@0.5'")
 
 
 def test_only_gold_looks_at_the_evidence():
-    shelf, other = both(), [question(i, one.text, 11) for i, one in enumerate(ASKED)]
+    shelf, other = both(), [question(i, posed.text, 11) for i, posed in enumerate(ASKED)]
     for way in ("first_k", "relevance", "coverage", "random"):
         assert rank(shelf, ASKED, [way]) == rank(shelf, other, [way])
     assert rank(shelf, ASKED, ["gold"]) != rank(shelf, other, ["gold"])
@@ -355,24 +359,24 @@ def reply(prompt, trial):
 def test_answers_of_every_kind():
     memory, model = library(), Model(reply)
     said = answers(model, memory, MIXED, [(2, 0)] * 4, [("Tom is a thief.",)] * 4, [["a note"], [], [], []])
-    assert [it.value for it in said] == ["C", "TRUE", "Tom", "TRUE"]
-    assert {it.calls for it in said} == {1}
+    assert [r.value for r in said] == ["C", "TRUE", "Tom", "TRUE"]
+    assert {r.calls for r in said} == {1}
     told_of = context([memory.texts[2], memory.texts[0]], ("Tom is a thief.",), ["a note"])
     options = letters(list(MIXED[0].options))
     assert ROLES["choice"].prompt(context=told_of, question="Who sold a lamp?", options_str=options) in model.asked
     assert [it.value for it in answers(model, memory, MIXED, [(2, 0)] * 4)] == ["C", "TRUE", "Tom", "TRUE"]
     assert not any("thief" in prompt for prompt in model.asked[4:])
-    assert [rag.score(one, it) for one, it in zip(MIXED, said, strict=True)] == [1, 1, 1, 0]
+    assert [rag.score(posed, r) for posed, r in zip(MIXED, said, strict=True)] == [1, 1, 1, 0]
 
 
 def test_answers_in_chinese():
     memory = build(*cut("书", ["安娜卖了一盏灯。", "汤姆走了。"], "zh"), told(["有人卖灯。"]))
     model = Model(lambda prompt, trial: "答案：安娜。")
-    one = Posed("q", "书", "谁卖了灯？", "qa", (), "安娜", (), (0,))
-    (said,) = answers(model, memory, [one], [(0, 1)], [("灯的主线",)])
-    assert said.value == "安娜" and rag.score(one, said, "zh") == 1.0
+    posed = Posed("q", "书", "谁卖了灯？", "qa", (), "安娜", (), (0,))
+    (said,) = answers(model, memory, [posed], [(0, 1)], [("灯的主线",)])
+    assert said.value == "安娜" and rag.score(posed, said, "zh") == 1.0
     shown = context(memory.texts, ("灯的主线",), (), "zh")
-    assert model.asked == [ROLES["qa"].prompt("zh", context=shown, question=one.text)]
+    assert model.asked == [ROLES["qa"].prompt("zh", context=shown, question=posed.text)]
     shelf = Shelf(memory, Bag())
     assert shelf.search(["谁卖了灯？"], [("汤姆走了",)], 2, 0.0) == [(0, 1)]
     assert shelf.search(["谁卖了灯？"], [("汤姆走了",)], 2, 1.0) == [(1, 0)]
@@ -403,10 +407,10 @@ def test_a_prompt_keeps_the_best_passages_that_fit(sizes, window):
 
 
 def test_answers_are_asked_for_with_the_passages_that_fit():
-    memory, one = library(), question(0, "Who?")
+    memory, posed = library(), question(0, "Who?")
     prompt = ROLES["qa"].prompt(context=context([memory.texts[i] for i in range(3)]), question="Who?")
     model = Model(reply, len(prompt) + 48)
-    answers(model, memory, [one], [range(6)])
+    answers(model, memory, [posed], [range(6)])
     assert model.asked == [prompt]
 
 
@@ -416,12 +420,12 @@ CLAIMS = [question(i, f"Claim {it}.", 3, kind="claim", right=it, pair="p") for i
 
 
 def test_a_town(tokenizer, language):
-    it = rag.town(1000, tokenizer, width=5, size=90, language=language)
-    assert it.name == it.memory.documents[0].id and len(it.memory.documents) == 2
-    assert all(1 <= len(one.evidence) <= rag.MOST for one in (*it.questions, *it.claims))
-    assert len(it.claims) == 2 * len(it.questions) > 60
-    assert {one.doc_id for one in it.questions} == {document.id for document in it.memory.documents}
-    assert len(set(np.bincount(it.memory.pi)[:-1])) <= 2  # five passages a session, fewer at the end of a book
+    town = rag.town(1000, tokenizer, width=5, size=90, language=language)
+    assert town.name == town.memory.documents[0].id and len(town.memory.documents) == 2
+    assert all(1 <= len(posed.evidence) <= rag.MOST for posed in (*town.questions, *town.claims))
+    assert len(town.claims) == 2 * len(town.questions) > 60
+    assert {posed.doc_id for posed in town.questions} == {document.id for document in town.memory.documents}
+    assert len(set(np.bincount(town.memory.pi)[:-1])) <= 2  # five passages a session, fewer at the end of a book
 
 
 def test_plays(tokenizer):
@@ -435,14 +439,14 @@ def test_what_there_is_no_corpus_of(tokenizer):
 
 
 def test_a_share_is_of_each_book_and_keeps_pairs_whole():
-    asked = [question(i, "Who?", 1) for i in range(9)] + [replace(question(i, "Who?", 1), doc_id="b") for i in (11, 12)]
+    items = [question(i, "Who?", 1) for i in range(9)] + [replace(question(i, "Who?", 1), doc_id="b") for i in (11, 12)]
     for count in range(1, 9):
-        some = rag.share(asked, count)
-        assert [one.doc_id for one in some].count("town") == count and some == sorted(some, key=asked.index)
-        assert {one.id for one in some} <= {one.id for one in rag.share(asked, count + 1)}
-    assert len({tuple(rag.share(asked, 3, seed)) for seed in range(9)}) > 3
-    pairs = [replace(one, id=f"{one.id}{i}", pair=f"p{i}") for i in range(4) for one in CLAIMS]
-    assert sorted(one.right for one in rag.share(pairs, 2)) == ["FALSE", "FALSE", "TRUE", "TRUE"]
+        some = rag.share(items, count)
+        assert [item.doc_id for item in some].count("town") == count and some == sorted(some, key=items.index)
+        assert {item.id for item in some} <= {item.id for item in rag.share(items, count + 1)}
+    assert len({tuple(rag.share(items, 3, seed)) for seed in range(9)}) > 3
+    pairs = [replace(item, id=f"{item.id}{i}", pair=f"p{i}") for i in range(4) for item in CLAIMS]
+    assert sorted(item.right for item in rag.share(pairs, 2)) == ["FALSE", "FALSE", "TRUE", "TRUE"]
 
 
 def test_only_a_choice_becomes_a_free_question():

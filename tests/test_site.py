@@ -69,8 +69,8 @@ def test_the_whole_site(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path))
     assert site.main() == 0, capsys.readouterr().out
     html = tmp_path / "site" / "html"
-    told = json.loads((tmp_path / "site" / "site.json").read_text())
-    assert told["site.warnings"] == told["site.broken"] == 0 and told["site.mb"] < 40
+    record = json.loads((tmp_path / "site" / "site.json").read_text())
+    assert record["site.warnings"] == record["site.broken"] == 0 and record["site.mb"] < 40
     pages = {path.relative_to(html).as_posix(): path.read_text("utf-8") for path in html.rglob("*.html")}
     for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
         page = pages[f"notebooks/{path.stem}.html"]

@@ -151,8 +151,8 @@ def test_what_travels_is_sorted_so_that_differences_are_small(tmp_path):
 
 def test_a_shard_begins_elsewhere_and_makes_all(tmp_path):
     questions = [{"of": n} for n in range(200)]
-    values, asked = squares(opened(tmp_path, shard="2/4"), questions)
-    assert values == [n * n for n in range(200)] and max(asked[:64]) == 113 and sorted(asked) == list(range(200))
+    values, computed = squares(opened(tmp_path, shard="2/4"), questions)
+    assert values == [n * n for n in range(200)] and max(computed[:64]) == 113 and sorted(computed) == list(range(200))
 
 
 PREAMBLE = """
@@ -188,9 +188,9 @@ def python(code, *words):
 
 def test_two_processes_share_an_experiment(tmp_path):
     both = [python(SHARE, tmp_path, part) for part in (1, 2)]
-    asked = [int(process.communicate(timeout=60)[0]) for process in both]
+    counts = [int(process.communicate(timeout=60)[0]) for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert sum(asked) <= 160 + 64  # a batch may be made twice
+    assert sum(counts) <= 160 + 64  # a batch may be made twice
     assert squares(opened(tmp_path, user="third"), [{"of": n} for n in range(160)])[1] == []
 
 
@@ -222,8 +222,8 @@ def test_damage_at_any_place_is_named_skipped_and_computed_anew(tmp_path_factory
     place = start + data.draw(st.integers(len('{"key": "') + 32, whole.index(b"\n", start) - start))
     path.write_bytes(whole[:place] + bytes([whole[place] ^ data.draw(st.integers(1, 127))]) + whole[place + 1 :])
     store = opened(folder, fill=True)
-    values, asked = squares(store)
-    assert values == [0, 1, 4, 9, 16, 25] and len(asked) in (1, 2) and store.cache.damaged  # two where lines were joined
+    values, computed = squares(store)
+    assert values == [0, 1, 4, 9, 16, 25] and len(computed) in (1, 2) and store.cache.damaged  # two where lines were joined
     assert all(f"{path.name}, line " in said and "it is computed anew" in said for said in store.cache.damaged)
     assert path.read_bytes() == whole and squares(opened(folder, user="third"))[1] == []
 
@@ -255,8 +255,8 @@ def test_a_damaged_entry_of_the_cache_is_computed_anew(tmp_path, damage):
     with closing(sqlite3.connect(tmp_path / "me.sqlite")) as file, file:
         file.execute("UPDATE checked SET value = ? WHERE key = ?", (damage, key))
     store = opened(tmp_path)
-    values, asked = squares(store)
-    assert values[4] == 16 and asked == [4]
+    values, computed = squares(store)
+    assert values[4] == 16 and computed == [4]
     assert store.cache.damaged == [f"{tmp_path / 'me.sqlite'}: entry {key} is damaged: it is computed anew"]
 
 
@@ -335,13 +335,13 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     compute = Squares(questions)
     store.fetch("square", ANN, questions, compute)
     some = remade(store, share=0.1, seed=7)
-    assert len(some) in (400, 416) and all(one.agrees and one.off == 0 and one.kind == "square" for one in some)
-    assert len(compute.asked) == len(some) == stores.BLOCK * len({one.block for one in some})
-    assert [one.key for one in remade(store, share=0.1, seed=7)] == [one.key for one in some]
-    assert {one.key for one in remade(store, share=0.1, seed=8)} != {one.key for one in some}
-    assert {one.key for one in some} <= {one.key for one in remade(store, share=0.2, seed=7)}
+    assert len(some) in (400, 416) and all(entry.agrees and entry.off == 0 and entry.kind == "square" for entry in some)
+    assert len(compute.asked) == len(some) == stores.BLOCK * len({entry.block for entry in some})
+    assert [entry.key for entry in remade(store, share=0.1, seed=7)] == [entry.key for entry in some]
+    assert {entry.key for entry in remade(store, share=0.1, seed=8)} != {entry.key for entry in some}
+    assert {entry.key for entry in some} <= {entry.key for entry in remade(store, share=0.2, seed=7)}
     assert len(remade(store, share=1.0)) == 4000 and len(remade(store, count=5)) == 5
-    assert len({tuple(one.key for one in remade(store, count=5, seed=seed)) for seed in range(3)}) == 3
+    assert len({tuple(entry.key for entry in remade(store, count=5, seed=seed)) for seed in range(3)}) == 3
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
 
 
@@ -357,35 +357,35 @@ def test_a_few_are_drawn_among_the_quick_ones(tmp_path):
     for _ in range(2):
         store = opened(tmp_path)
         long = ask("abc", 101)
-    assert {one.key for one in remade(store, count=5)} == long
+    assert {entry.key for entry in remade(store, count=5)} == long
     for _ in range(2):
         store = opened(tmp_path)
         long, slow, quick = ask("abc", 101), ask("abc", 100, seconds=11.0), ask("abcd", 100)
-    drawn = {one.key for seed in range(20) for one in remade(store, count=3, seed=seed)}
-    assert drawn == quick and {one.key for one in remade(store, share=1.0)} == long | slow | quick
+    drawn = {entry.key for seed in range(20) for entry in remade(store, count=3, seed=seed)}
+    assert drawn == quick and {entry.key for entry in remade(store, share=1.0)} == long | slow | quick
 
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_what_is_asked_on_the_way_is_computed_anew_too(tmp_path, apart):
     """Each time, and nothing of it is filed: otherwise the second time would measure nothing."""
-    asked = []
+    parts = []
 
     def halves(store, i):
         within = store.apart() if apart else store
         some = [{"half": i}, {"half": i + 1}]
-        return within.fetch("half", ANN, some, stores.each(lambda k: asked.append(k) or some[k]["half"] + len(asked) // 100))
+        return within.fetch("half", ANN, some, stores.each(lambda k: parts.append(k) or some[k]["half"] + len(parts) // 100))
 
     for _ in range(2):
         store = opened(tmp_path)
         store.fetch("sum", ANN, QUESTIONS, stores.each(lambda i, of=store: sum(halves(of, i))))
-        assert len(asked) == len(QUESTIONS) + 1
+        assert len(parts) == len(QUESTIONS) + 1
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     for n in (1, 2):
-        assert all(one.agrees for one in remade(store, share=1.0, kinds=("sum",)))
-        assert len(asked) == len(QUESTIONS) + 1 + n * 2 * len(QUESTIONS)
+        assert all(entry.agrees for entry in remade(store, share=1.0, kinds=("sum",)))
+        assert len(parts) == len(QUESTIONS) + 1 + n * 2 * len(QUESTIONS)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == before
     halves(store, 0)
-    assert len(asked) == len(QUESTIONS) + 1 + 4 * len(QUESTIONS)  # what was there is found again
+    assert len(parts) == len(QUESTIONS) + 1 + 4 * len(QUESTIONS)  # what was there is found again
 
 
 @pytest.fixture
@@ -410,15 +410,15 @@ def test_a_limit_of_time_ends_it_and_what_is_left_is_told(tmp_path, clock):
         for text in range(40):
             questions = [{"of": n, "text": text, "texts": f"{text}, {n // 4}"} for n in range(8)]
             store.fetch("square", ANN, questions, Slow(questions))
-    whole = {one.key for one in remade(store, share=0.5, seed=7)}
+    whole = {entry.key for entry in remade(store, share=0.5, seed=7)}
     some = remade(store, share=0.5, seed=7, seconds=30)
-    made, left = ([one for one in some if (one.agrees is None) == late] for late in (False, True))
-    assert {one.key for one in some} == whole and len(some) == len(whole)
-    assert 26 < len(made) <= 32 and all(one.agrees for one in made) and all(one.off is None for one in left)
-    assert not {one.block for one in made} & {one.block for one in left}
-    orders = [[one.key for one in remade(store, share=1.0, seed=seed, seconds=30) if one.agrees] for seed in range(4)]
+    made, left = ([entry for entry in some if (entry.agrees is None) == late] for late in (False, True))
+    assert {entry.key for entry in some} == whole and len(some) == len(whole)
+    assert 26 < len(made) <= 32 and all(entry.agrees for entry in made) and all(entry.off is None for entry in left)
+    assert not {entry.block for entry in made} & {entry.block for entry in left}
+    orders = [[entry.key for entry in remade(store, share=1.0, seed=seed, seconds=30) if entry.agrees] for seed in range(4)]
     assert len({*map(tuple, orders)}) == 4 and all(len({*order}) == len(order) for order in orders)
-    assert not [one for one in remade(store, share=1.0, seconds=400) if one.agrees is None]
+    assert not [entry for entry in remade(store, share=1.0, seconds=400) if entry.agrees is None]
 
 
 def test_what_takes_longer_than_is_left_is_not_begun(tmp_path, clock):
@@ -439,7 +439,7 @@ def test_what_takes_longer_than_is_left_is_not_begun(tmp_path, clock):
     went.clear()
     dear.clear()
     some = remade(store, share=1.0, seed=7, seconds=60)
-    late = {one.key for one in some if one.agrees is None}
+    late = {entry.key for entry in some if entry.agrees is None}
     assert late == {Store.key("square", ANN, {"of": 20 * n + k}) for n in (0, 2) for k in range(16)}
     assert sorted(went) == [20 + k for k in range(16)]
 
@@ -458,10 +458,10 @@ def test_what_was_asked_for_one_by_one_is_computed_anew_in_one_go(tmp_path, shar
         store.fetch("square", ANN, [question], stores.Joint(like, [question], ask))
     went.clear()
     some = remade(store, share=share, seed=7)
-    assert len(some) == share * 160 and all(one.agrees for one in some)
+    assert len(some) == share * 160 and all(entry.agrees for entry in some)
     assert sum(map(len, went)) == len(some) and len(went) <= 2
     assert all(len({question["like"] for question in call}) == 1 for call in went)
-    assert {one.key for one in some} == {Store.key("square", ANN, question) for call in went for question in call}
+    assert {entry.key for entry in some} == {Store.key("square", ANN, question) for call in went for question in call}
 
 
 def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
@@ -474,7 +474,7 @@ def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
     for questions, maker in product(2 * calls, (ANN, other)):
         store.fetch("square", maker, questions, Squares(questions))
     assert len(remade(store, share=1.0)) == 800
-    drawn = Counter(one.block for one in remade(store, share=0.2, seed=3))
+    drawn = Counter(entry.block for entry in remade(store, share=0.2, seed=3))
     assert set(drawn.values()) == {20} and len(drawn) in (8, 9)
 
 
@@ -482,7 +482,7 @@ def test_what_does_not_come_out_again_is_told_and_not_kept(tmp_path):
     squares(opened(tmp_path))
     store = opened(tmp_path)
     store.fetch("square", ANN, QUESTIONS, Squares(off=1))
-    assert not any(one.agrees for one in remade(store, share=1.0))
+    assert not any(entry.agrees for entry in remade(store, share=1.0))
     assert squares(opened(tmp_path)) == ([0, 1, 4, 9, 16, 25], [])
 
 
@@ -496,7 +496,7 @@ def test_the_smallest_of_each_kind_and_maker(tmp_path, seconds):
         store.flush()
     for kind, maker in [*made, *made]:  # what the user's cache alone has does not travel, however short
         store.fetch(kind, maker, [{"of": 1}], Squares([{"of": 1}]), seconds=seconds)
-    found = [(one.kind, one.maker, one.key) for one in remade(store, smallest=True)]
+    found = [(entry.kind, entry.maker, entry.key) for entry in remade(store, smallest=True)]
     assert sorted(found) == sorted((kind, of.label, Store.key(kind, of, {"of": 2})) for kind, of in made)
 
 
@@ -506,12 +506,12 @@ def test_the_smallest_of_several_makers_are_about_the_same_texts(tmp_path):
     questions = [(ANN, [("a", 40), ("b", 300), ("own", 2)]), (bob, [("a", 300), ("b", 40)])]
     for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
         for maker, some in questions:
-            asked = [{"texts": texts, "of": of} for texts, of in some]
-            store.fetch("square", maker, asked, Squares(asked))
+            queries = [{"texts": texts, "of": of} for texts, of in some]
+            store.fetch("square", maker, queries, Squares(queries))
         store.flush()
     for maker in (ANN, bob, ANN, bob):  # in the user's cache alone, though both ask about it, too
         store.fetch("square", maker, [{"texts": "0", "of": 1}], Squares([{"of": 1}]))
-    found = {one.key for one in remade(store, smallest=True)}
+    found = {entry.key for entry in remade(store, smallest=True)}
     assert found == {Store.key("square", ANN, {"texts": "a", "of": 40}), Store.key("square", bob, {"texts": "a", "of": 300})}
 
 
@@ -609,8 +609,8 @@ def test_arrays_of_any_shape_are_kept_and_compared():
 def test_what_an_entry_is_made_of_does_not_travel(tmp_path):
     store = opened(tmp_path, fill=True)
 
-    def part(*asked):
-        return store.fetch("part", ANN, [{"of": of} for of in asked], stores.each(lambda place: place))
+    def part(*names):
+        return store.fetch("part", ANN, [{"of": of} for of in names], stores.each(lambda place: place))
 
     store.fetch("whole", ANN, [{"of": 1}, {"of": 2}], stores.each(lambda place: sum(part(place, -1))))
     assert [path.name.partition(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["whole"]

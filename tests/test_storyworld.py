@@ -110,44 +110,44 @@ def _says(text, answer, language):
 
 def check_evidence(question, text, language):
     """On one event the answer stands in the evidence, or its parts do and add up."""
-    told = [text[span.start : span.end] for span in question.evidence]
+    sentences = [text[span.start : span.end] for span in question.evidence]
     number = wording(language).names.NUMBERS.index
     if question.kind == "gathering":
-        assert len(told) == number(question.answer) + 1
+        assert len(sentences) == number(question.answer) + 1
     elif question.kind == "bill":
-        one, names = wording(language).questions.NUMBER_OF, wording(language).names
-        goods = one.format(n=f"({'|'.join(names.NUMBERS)})", x=f"(?:{'|'.join(names.WORDS['bill'])})")
-        assert sum(map(number, re.findall(goods, told[0]))) == number(question.answer)
+        goods_form, names = wording(language).questions.NUMBER_OF, wording(language).names
+        goods = goods_form.format(n=f"({'|'.join(names.NUMBERS)})", x=f"(?:{'|'.join(names.WORDS['bill'])})")
+        assert sum(map(number, re.findall(goods, sentences[0]))) == number(question.answer)
     elif question.kind in wording(language).events.EVENTS or question.kind == "same_occasion":
-        assert any(_says(one, question.answer, language) for one in told), question
+        assert any(_says(goods_form, question.answer, language) for goods_form in sentences), question
     elif question.kind == "times":
-        assert len(told) == number(question.answer)
+        assert len(sentences) == number(question.answer)
     elif question.kind in ("belongings", "twice"):
-        assert len(told) == 2
+        assert len(sentences) == 2
 
 
-def check_book(one):
+def check_book(novel):
     """What holds for a book: its text, its log, its solution, its options; its spans against the log, its breadths, its
     length."""
-    check(one)
-    check_log(one.world)
-    check_solution(one.world)
-    check_options(one)
-    text, told, voice = one.document.text, one.told, one.voice
-    for binding in one.world.bindings:
+    check(novel)
+    check_log(novel.world)
+    check_solution(novel.world)
+    check_options(novel)
+    text, telling, voice = novel.document.text, novel.told, novel.voice
+    for binding in novel.world.bindings:
         fields = voice.binding_fields(binding)
         needed = [fields["a"], *(fields[key] for key in ("guise", "b", "relation") if key in fields)]
         needed += [fields["trade"]] if binding.kind == "trade" else []
-        for span in told.bindings[binding.id]:
+        for span in telling.bindings[binding.id]:
             for word in needed:
                 assert word.lower() in text[span.start : span.end].lower()
-    for event in one.world.events:
-        for span in told.events[event.id]:
+    for event in novel.world.events:
+        for span in telling.events[event.id]:
             said = text[span.start : span.end]
-            assert not any(_says(said, voice.name(person), one.document.language) for person in event.guised), said
-    groups = {tuple(spans) for spans in told.bindings.values()}
-    starts = [scene.start for scene in told.scenes]
-    for question in one.questions:
+            assert not any(_says(said, voice.name(person), novel.document.language) for person in event.guised), said
+    groups = {tuple(spans) for spans in telling.bindings.values()}
+    starts = [scene.start for scene in telling.scenes]
+    for question in novel.questions:
         assert set(question.bindings) <= groups
         first = question.evidence[0].start
         nearest = [min(group, key=lambda span, at=first: abs(span.start - at)) for group in question.bindings]
@@ -155,9 +155,9 @@ def check_book(one):
         scenes = {bisect_right(starts, span.start) for span in support}
         of = {"local": len(support) == 1, "sparse-local": len(support) > 1 == len(scenes), "multi-sparse": len(scenes) > 1}
         assert of.get(question.breadth, True)
-    english = one.document.language == "en"
-    assert 100 <= len(one.summary.split()) <= 300 if english else 150 <= len(one.summary) <= 600
-    wanted = one.world.knobs.tokens * voice.words.scenes.CHARACTERS
+    english = novel.document.language == "en"
+    assert 100 <= len(novel.summary.split()) <= 300 if english else 150 <= len(novel.summary) <= 600
+    wanted = novel.world.knobs.tokens * voice.words.scenes.CHARACTERS
     assert 0.88 < len(text) / wanted < 1.12, len(text) / wanted
 
 
@@ -198,23 +198,23 @@ def deeds(event):
     return found
 
 
-def check_options(one):
+def check_options(novel):
     """A question on one event has one right answer, and so has a count."""
-    voice, world = one.voice, one.world
-    at = {spans[0]: world.events[i] for i, spans in one.told.events.items()}
+    voice, world = novel.voice, novel.world
+    at = {spans[0]: world.events[i] for i, spans in novel.told.events.items()}
     everything = [(event, deed) for event in world.events if event.kind in SLOTS for deed in deeds(event)]
     by_deed = defaultdict(set)
     for event, (kind, doer, _) in everything:
         by_deed[kind, doer].add(event.id)
     number = voice.words.names.NUMBERS.index
     located = voice.say.LOCATED.replace("{question}", "")
-    passages = {passage.id: one.document.text[passage.start : passage.end].lower() for passage in one.told.scenes}
+    passages = {passage.id: novel.document.text[passage.start : passage.end].lower() for passage in novel.told.scenes}
     names = {voice.name(person.id): person.id for person in world.people}
-    for question in one.questions:
-        told = [at[span] for span in question.evidence if span in at]
+    for question in novel.questions:
+        events = [at[span] for span in question.evidence if span in at]
         wrong = set(question.options) - {question.answer}
         if question.kind in SLOTS:
-            (event,) = told
+            (event,) = events
             a = event.slots["a"]
             alike = [slots for _, (kind, doer, slots) in everything if (kind, doer) == (event.kind, a)]
             assert alike == [event.slots], question
@@ -227,10 +227,10 @@ def check_options(one):
             said = [lie for lie in world.events if lie.kind == "false" and lie.slots["a"] == a]
             assert not any(world.events[lie.slots["of"]].kind == event.kind for lie in said)
         elif question.kind == "times":
-            ids = {event.id for event in told}
+            ids = {event.id for event in events}
             assert any(ids == found for found in by_deed.values()), question
         elif question.kind == "people":
-            doers = [{who for kind, who in by_deed if kind == k} for k, _, _ in deeds(told[0])]
+            doers = [{who for kind, who in by_deed if kind == k} for k, _, _ in deeds(events[0])]
             assert number(question.answer) in map(len, doers)
 
 
@@ -347,19 +347,19 @@ def check_places(world):
         if scene.form == "narrated":
             events = [event for event in world.events_in(scene) if event.kind != "tie"]
             doers = {scene.c, scene.d}.union(*({e.slots[slot] for slot in "ab" if slot in e.slots} for e in events))
-            for one in doers:
-                assert (one, scene.day, scene.hour) not in people, (one, scene)
-                people.add((one, scene.day, scene.hour))
+            for doer in doers:
+                assert (doer, scene.day, scene.hour) not in people, (doer, scene)
+                people.add((doer, scene.day, scene.hour))
 
 
 # The knobs
 
 
-def far(one):
+def far(novel):
     """How far the evidence of a question stands from the nearest statement of each binding, in characters."""
     return mean(
         min(abs(span.start - question.evidence[0].start) for span in group)
-        for question in one.questions
+        for question in novel.questions
         for group in question.bindings
     )
 
@@ -372,20 +372,20 @@ def test_hiding_puts_bindings_farther_off_and_states_them_less_often():
     distances = [measure(far, hiding=hiding) for hiding in (0, 0.5, 1)]
     assert 1.5 * distances[0] < distances[1] and 1.3 * distances[1] < distances[2]
     for hiding, times in ((0, 5), (0.5, 3), (1, 1)):
-        assert measure(lambda one: mean(map(len, one.told.bindings.values())), hiding=hiding) == times
+        assert measure(lambda novel: mean(map(len, novel.told.bindings.values())), hiding=hiding) == times
 
 
 def test_sharing_leaves_fewer_places_things_and_kinds_to_more_people():
-    def counts(one):
-        return np.array([len(one.world.places), len(one.world.things), len({event.kind for event in one.world.events})])
+    def counts(novel):
+        return np.array([len(novel.world.places), len(novel.world.things), len({event.kind for event in novel.world.events})])
 
     few, some, many = (sum(counts(book(seed, sharing=sharing)) for seed in range(8)) for sharing in (1, 0.5, 0))
     assert (few < some).all() and (some < many).all()
 
 
 def test_contradiction_is_the_number_of_false_oaths():
-    def lies(one):
-        return sum(event.kind == "false" for event in one.world.events)
+    def lies(novel):
+        return sum(event.kind == "false" for event in novel.world.events)
 
     assert measure(lies, contradiction=0) == 2 < measure(lies, contradiction=0.5) < measure(lies, contradiction=1) == 8
 
@@ -400,13 +400,13 @@ def test_a_series_is_its_books_in_one(n, language):
     check(made)
     assert len(made.books) == len(made.starts) == n
     text, merged = made.document.text, iter(made.questions)
-    for one, start in zip(made.books, made.starts, strict=True):
-        check_book(one)
-        assert text[start:].startswith(one.document.text)
-        for own in one.questions:
+    for novel, start in zip(made.books, made.starts, strict=True):
+        check_book(novel)
+        assert text[start:].startswith(novel.document.text)
+        for own in novel.questions:
             shifted = next(merged)
             assert (shifted.id, shifted.answer, shifted.options) == (own.id, own.answer, own.options)
-            assert [made.document[span] for span in shifted.evidence] == [one.document[span] for span in own.evidence]
+            assert [made.document[span] for span in shifted.evidence] == [novel.document[span] for span in own.evidence]
             for group, own_group in zip(shifted.bindings, own.bindings, strict=True):
                 assert [s.start - start for s in group] == [s.start for s in own_group]
             assert (shifted.question == own.question) == (shifted.resolved == own.resolved)
@@ -415,11 +415,11 @@ def test_a_series_is_its_books_in_one(n, language):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_series_shares_the_town_and_nobody_in_it(seed):
     made = storyworld.series(seed, 3, SHORT)
-    worlds = [one.world for one in made.books]
+    worlds = [novel.world for novel in made.books]
     assert all((w.town, w.places, w.things) == (worlds[0].town, worlds[0].places, worlds[0].things) for w in worlds)
-    everybody = [(one, person) for one in made.books for person in one.world.people]
-    names = [one.voice.name(person.id) for one, person in everybody] + [person.trade for _, person in everybody]
-    names += [one.voice.guise(person.id) for one, person in everybody if person.guise is not None]
+    everybody = [(novel, person) for novel in made.books for person in novel.world.people]
+    names = [novel.voice.name(person.id) for novel, person in everybody] + [person.trade for _, person in everybody]
+    names += [novel.voice.guise(person.id) for novel, person in everybody if person.guise is not None]
     assert len(set(names)) == len(names)
     assert {person.family for person in worlds[0].people} & {person.family for person in worlds[1].people}
 
@@ -429,15 +429,15 @@ def test_a_series_shares_the_town_and_nobody_in_it(seed):
 def test_a_question_on_a_series_says_which_book_it_means(seed, language):
     """It names a person or a trade of one book, or the book itself."""
     made = storyworld.series(seed, 3, SHORT, language=language)
-    asked = [question.question for question in made.questions]
-    assert len(set(asked)) == len(asked)
-    number = {question.id: i + 1 for i, one in enumerate(made.books) for question in one.questions}
+    texts = [question.question for question in made.questions]
+    assert len(set(texts)) == len(texts)
+    number = {question.id: i + 1 for i, novel in enumerate(made.books) for question in novel.questions}
     own = {}
-    for i, one in enumerate(made.books):
-        for person in one.world.people:
-            own[one.voice.name(person.id).lower()] = own[one.voice.bare_trade(person.id).lower()] = i + 1
+    for i, novel in enumerate(made.books):
+        for person in novel.world.people:
+            own[novel.voice.name(person.id).lower()] = own[novel.voice.bare_trade(person.id).lower()] = i + 1
             if person.guise is not None:
-                own[one.voice.guise(person.id).lower()] = i + 1
+                own[novel.voice.guise(person.id).lower()] = i + 1
     for question in made.questions:
         heading = wording(language).questions.SERIES_HEADING.format(n=number[question.id]).lower()
         named = {own[name] for name in own if _says(question.question, name, language)}

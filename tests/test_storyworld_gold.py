@@ -31,15 +31,15 @@ def book(name):
 
 
 @pytest.fixture(params=SAMPLE)
-def one(request):
+def novel(request):
     return book(request.param)
 
 
 # Gold
 
 
-def test_the_global_summary_holds_every_binding_and_accuses_nobody(one):
-    summary, voice, world = one.summary, one.voice, one.world
+def test_the_global_summary_holds_every_binding_and_accuses_nobody(novel):
+    summary, voice, world = novel.summary, novel.voice, novel.world
     person = voice.say.SUMMARY["person"]
     for binding in world.bindings:
         said = voice.binding(binding)
@@ -55,21 +55,21 @@ def test_the_global_summary_holds_every_binding_and_accuses_nobody(one):
 
 
 @pytest.mark.parametrize("size", [2, 8])
-def test_session_summaries_hold_what_is_told_in_the_window_and_nothing_else(one, size):
-    starts = [span.start for span in sentences(one.document.text, one.document.language)[::25]]
-    borders = enumerate(pairwise([*starts, len(one.document.text)]))
-    chunks = [Chunk(one.document.id, i, start, end) for i, (start, end) in borders]
+def test_session_summaries_hold_what_is_told_in_the_window_and_nothing_else(novel, size):
+    starts = [span.start for span in sentences(novel.document.text, novel.document.language)[::25]]
+    borders = enumerate(pairwise([*starts, len(novel.document.text)]))
+    chunks = [Chunk(novel.document.id, i, start, end) for i, (start, end) in borders]
     parts = windows(chunks, size)
-    summaries = one.session_summaries(parts)
+    summaries = novel.session_summaries(parts)
     assert len(summaries) == len(parts) > 3
     starts = [part[0].start for part in parts]
     due = [set() for _ in parts]
-    for event in one.world.events:
-        due[bisect_right(starts, one.told.events[event.id][0].start) - 1].add(one.voice.fact(event))
-    for binding in one.world.bindings:
-        for span in one.told.bindings[binding.id]:
-            due[bisect_right(starts, span.start) - 1].add(one.voice.binding(binding))
-    stop, join = one.voice.say.STOP, one.voice.say.FACT_JOIN
+    for event in novel.world.events:
+        due[bisect_right(starts, novel.told.events[event.id][0].start) - 1].add(novel.voice.fact(event))
+    for binding in novel.world.bindings:
+        for span in novel.told.bindings[binding.id]:
+            due[bisect_right(starts, span.start) - 1].add(novel.voice.binding(binding))
+    stop, join = novel.voice.say.STOP, novel.voice.say.FACT_JOIN
     for summary, facts in zip(summaries, due, strict=True):
         assert summary.endswith(stop)
         low = summary.lower()
@@ -77,113 +77,113 @@ def test_session_summaries_hold_what_is_told_in_the_window_and_nothing_else(one,
         assert not facts or sentence(join.join(ordered)) + stop == summary
 
 
-def test_entities_are_named_in_the_text(one):
-    text = one.document.text.lower()
-    names = [entity.name for entity in one.entities]
+def test_entities_are_named_in_the_text(novel):
+    text = novel.document.text.lower()
+    names = [entity.name for entity in novel.entities]
     assert len(set(names)) == len(names)
-    for entity in one.entities:
+    for entity in novel.entities:
         assert entity.kind in ("person", "guise", "place", "thing")
-        assert entity.name.lower() in text and len(entity.description) > len(one.voice.say.STOP)
-    people = {entity.name for entity in one.entities if entity.kind == "person"}
-    assert people == {one.voice.name(person.id) for person in one.world.people}
+        assert entity.name.lower() in text and len(entity.description) > len(novel.voice.say.STOP)
+    people = {entity.name for entity in novel.entities if entity.kind == "person"}
+    assert people == {novel.voice.name(person.id) for person in novel.world.people}
 
 
-def test_the_victim_is_named_only_where_the_text_names_the_victim(one):
-    victim, kinds = one.world.crime.victim, {"tie": "event", "trace": "concept"}
-    ties = {f"{kinds[event.kind]}{event.id}" for event in one.world.events if event.kind in kinds}
-    for edge in one.graph[1]:
+def test_the_victim_is_named_only_where_the_text_names_the_victim(novel):
+    victim, kinds = novel.world.crime.victim, {"tie": "event", "trace": "concept"}
+    ties = {f"{kinds[event.kind]}{event.id}" for event in novel.world.events if event.kind in kinds}
+    for edge in novel.graph[1]:
         if edge.source in ties and edge.target == f"person{victim}":
-            assert one.voice.name(victim) in one.document[edge.span]
+            assert novel.voice.name(victim) in novel.document[edge.span]
 
 
-def test_the_graph_knows_the_guests(one):
-    for event in one.world.events:
+def test_the_graph_knows_the_guests(novel):
+    for event in novel.world.events:
         for guest in event.slots.get("guests", ()):
-            (edge,) = [e for e in one.graph[1] if (e.source, e.target) == (f"event{event.id}", f"person{guest}")]
-            assert one.voice.name(guest) in one.document[edge.span]
+            (edge,) = [e for e in novel.graph[1] if (e.source, e.target) == (f"event{event.id}", f"person{guest}")]
+            assert novel.voice.name(guest) in novel.document[edge.span]
 
 
-def test_the_graph_stands_on_the_text(one):
-    nodes, edges = one.graph
+def test_the_graph_stands_on_the_text(novel):
+    nodes, edges = novel.graph
     ids = {node.id for node in nodes}
     assert {node.type for node in nodes} == NODES and len(ids) == len(nodes)
     for place in (*nodes, *edges):
-        assert 0 <= place.span.start < place.span.end <= len(one.document.text)
+        assert 0 <= place.span.start < place.span.end <= len(novel.document.text)
     for edge in edges:
         assert {edge.source, edge.target} <= ids and edge.relation
     for node in nodes:
         if node.type == "entity":
-            assert node.content.lower() in one.document[node.span].lower()
-    for event in one.world.events:
+            assert node.content.lower() in novel.document[node.span].lower()
+    for event in novel.world.events:
         (node,) = [node for node in nodes if re.fullmatch(rf"(event|claim|concept){event.id}", node.id)]
-        assert node.span in one.told.events[event.id]
+        assert node.span in novel.told.events[event.id]
 
 
-def test_the_memory_tiles_the_document_and_cuts_at_scenes(one):
-    memory = one.memory
-    assert len(memory.outline) == len(memory.core) == len(memory.chunks) == len(one.world.scenes)
-    assert memory.chunks[0].start == 0 and memory.chunks[-1].end == len(one.document.text)
+def test_the_memory_tiles_the_document_and_cuts_at_scenes(novel):
+    memory = novel.memory
+    assert len(memory.outline) == len(memory.core) == len(memory.chunks) == len(novel.world.scenes)
+    assert memory.chunks[0].start == 0 and memory.chunks[-1].end == len(novel.document.text)
     assert all(before.end == after.start for before, after in pairwise(memory.chunks))
-    assert {chunk.start for chunk in memory.chunks[1:]} == {scene.start for scene in one.told.scenes[1:]}
+    assert {chunk.start for chunk in memory.chunks[1:]} == {scene.start for scene in novel.told.scenes[1:]}
 
 
-def test_the_memory_says_who_is_there_and_what_happens(one):
-    names = {one.voice.name(person.id) for person in one.world.people}
-    names |= {one.voice.guise(person.id) for person in one.world.people if person.guise is not None}
-    memory = one.memory
-    for passage, outline, core, chunk in zip(one.told.scenes, memory.outline, memory.core, memory.chunks, strict=True):
-        scene = one.world.scenes[passage.id]
-        place = one.voice.place(scene.place).lower()
+def test_the_memory_says_who_is_there_and_what_happens(novel):
+    names = {novel.voice.name(person.id) for person in novel.world.people}
+    names |= {novel.voice.guise(person.id) for person in novel.world.people if person.guise is not None}
+    memory = novel.memory
+    for passage, outline, core, chunk in zip(novel.told.scenes, memory.outline, memory.core, memory.chunks, strict=True):
+        scene = novel.world.scenes[passage.id]
+        place = novel.voice.place(scene.place).lower()
         assert (place in outline.lower()) == (scene.form not in ("letter", "journal"))
-        assert place not in outline.lower() or place in one.document[chunk].lower()
+        assert place not in outline.lower() or place in novel.document[chunk].lower()
         for name in names:
-            if re.search(rf"\b{name}\b" if one.document.language == "en" else name, outline, re.IGNORECASE):
-                assert name.lower() in one.document[chunk].lower(), (outline, one.document[chunk])
+            if re.search(rf"\b{name}\b" if novel.document.language == "en" else name, outline, re.IGNORECASE):
+                assert name.lower() in novel.document[chunk].lower(), (outline, novel.document[chunk])
         for i in scene.events:
-            assert one.voice.fact(one.world.events[i]).lower() in core.lower()
+            assert novel.voice.fact(novel.world.events[i]).lower() in core.lower()
 
 
 # The text
 
 
-def test_every_event_and_binding_is_told_in_its_scene(one):
-    passages = {passage.id: passage for passage in one.told.scenes}
-    assert set(passages) == {scene.id for scene in one.world.scenes}
-    for event in one.world.events:
-        for span in one.told.events[event.id]:
+def test_every_event_and_binding_is_told_in_its_scene(novel):
+    passages = {passage.id: passage for passage in novel.told.scenes}
+    assert set(passages) == {scene.id for scene in novel.world.scenes}
+    for event in novel.world.events:
+        for span in novel.told.events[event.id]:
             assert passages[event.scene].start <= span.start < span.end <= passages[event.scene].end
-    for scene in one.world.scenes:
+    for scene in novel.world.scenes:
         for i in scene.bindings:
-            inside = [s for s in one.told.bindings[i] if passages[scene.id].start <= s.start <= passages[scene.id].end]
+            inside = [s for s in novel.told.bindings[i] if passages[scene.id].start <= s.start <= passages[scene.id].end]
             assert len(inside) == scene.bindings.count(i)
-    assert len(one.told.refrains) == len(one.told.chapters)
+    assert len(novel.told.refrains) == len(novel.told.chapters)
 
 
-def test_a_letter_is_not_broken_by_the_narrator(one):
+def test_a_letter_is_not_broken_by_the_narrator(novel):
     """Who is who is told after a letter, a journal, a contest; each time in other words."""
-    for passage in one.told.scenes:
-        scene = one.world.scenes[passage.id]
+    for passage in novel.told.scenes:
+        scene = novel.world.scenes[passage.id]
         if scene.form in ("letter", "journal", "contest"):
-            ends = [span.end for i in scene.events for span in one.told.events[i]]
-            spans = [span for i in scene.bindings for span in one.told.bindings[i]]
+            ends = [span.end for i in scene.events for span in novel.told.events[i]]
+            spans = [span for i in scene.bindings for span in novel.told.bindings[i]]
             assert all(span.start > max(ends) for span in spans if passage.start <= span.start <= passage.end)
-    for spans in one.told.bindings.values():
-        assert len({one.document[span] for span in spans}) == len(spans)
+    for spans in novel.told.bindings.values():
+        assert len({novel.document[span] for span in spans}) == len(spans)
 
 
-def test_english_sentences_begin_with_a_capital(one):
-    if one.document.language != "en":
+def test_english_sentences_begin_with_a_capital(novel):
+    if novel.document.language != "en":
         return
-    text = one.document.text
+    text = novel.document.text
     for pattern in (r"[.!?] +[a-z].{20}", r"(?<=\n)[\"']?[a-z].{20}", r"[.]['\"] [a-z].{20}", r"\ba [aeio]\w+.{20}"):
         assert re.findall(rf".{{0,40}}{pattern}", text) == []
     assert not re.search(r"\b(the|a|an) (the|a|an)\b|\.\.|,\.|\.,", text)
 
 
-def test_two_bystanders_are_two(one):
+def test_two_bystanders_are_two(novel):
     """Nobody answers himself."""
-    for talker in [who for group in one.voice.words.scenes.BYSTANDERS.values() for who in group]:
-        assert not re.search(rf"\b{talker}\b and {talker}\b", one.document.text, re.IGNORECASE)
+    for talker in [who for group in novel.voice.words.scenes.BYSTANDERS.values() for who in group]:
+        assert not re.search(rf"\b{talker}\b and {talker}\b", novel.document.text, re.IGNORECASE)
 
 
 # The wording
@@ -198,7 +198,7 @@ def shape(value, lengths=False):
 
 @LANGUAGE
 def test_languages_have_the_same_names_and_keys(language):
-    ours, theirs = (vars(wording(one)) for one in ("en", language))
+    ours, theirs = (vars(wording(novel)) for novel in ("en", language))
     for module in ours:
         mine, other = vars(ours[module]), vars(theirs[module])
         assert shape(mine, module == "names") == shape(other, module == "names")

@@ -235,17 +235,17 @@ def test_a_half_has_all_that_is_needed(book, tokenizer):
         assert set(case.shown["gold"]) <= set(case.shown["half"]) and case.shown["silver"] == (3, 7)
         assert passages.readable(book, case.question, passages.shown(book, [chunks[i] for i in case.shown["gold"]]))
         for condition in summaries.CONDITIONS:
-            asked = summaries.prompt(case, condition, tokenizer)
-            assert case.question.question in asked
-            at = [asked.index(book.document[chunks[i]].strip()) for i in case.shown[condition]]
+            prompt = summaries.prompt(case, condition, tokenizer)
+            assert case.question.question in prompt
+            at = [prompt.index(book.document[chunks[i]].strip()) for i in case.shown[condition]]
             assert at == sorted(at)
         assert len(tokenizer.encode(summaries.prompt(case, "half", tokenizer))) < 8_192 - 40
 
 
 def test_nothing_chosen_is_nothing_shown(book, tokenizer):
     case = summaries.cases(book, tokenizer, annotated(book, ()))[0]
-    asked = summaries.prompt(case, "silver", tokenizer)
-    assert "\n-\n" in asked and len(asked) < len(summaries.prompt(case, "gold", tokenizer))
+    prompt = summaries.prompt(case, "silver", tokenizer)
+    assert "\n-\n" in prompt and len(prompt) < len(summaries.prompt(case, "gold", tokenizer))
 
 
 def test_scores(book, tokenizer):

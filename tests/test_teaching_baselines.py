@@ -105,8 +105,8 @@ def test_a_page_number_is_that_of_the_page_that_tells_it(made, telling):
         if example.role == "gam integrate" and example.book == telling.book.document.id:
             for line in lines_in(example.reply):
                 fact, _, page = line.rpartition(" (page ")
-                told = telling.of_block(telling.chunks[int(page.rstrip(")")) - 1])
-                assert fact in told or fact.rpartition(" (")[0] in told
+                facts = telling.of_block(telling.chunks[int(page.rstrip(")")) - 1])
+                assert fact in facts or fact.rpartition(" (")[0] in facts
 
 
 def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program(telling):
@@ -114,17 +114,17 @@ def test_a_perfect_reader_finds_all_that_bears_on_a_question_through_its_program
     text = telling.book.document.text
     with Sandbox(text) as box:
         every = (Inquiry(telling, question) for question in telling.book.questions)
-        asked = next(it for it in every if it.events and not it.bindings and len(it.needed) == 1)
+        posed = next(p for p in every if p.events and not p.bindings and len(p.needed) == 1)
 
         def replies(prompts):
             passages = [prompt.partition("Passage: ")[2] for prompt in prompts]
             assert all(len(passage) <= PART for passage in passages)
             starts = [text.index(passage) for passage in passages]
-            return ["\n".join(asked.lines(start, start + PART)) or NOTHING for start in starts]
+            return ["\n".join(posed.lines(start, start + PART)) or NOTHING for start in starts]
 
-        question = asked.question.question
+        question = posed.question.question
         ran = box.run(baselines.code_in(taught.program(taught.words_of(question), question)), replies)
-    assert not ran.error and asked.needed <= set(ran.output.splitlines()) and NOTHING not in ran.output.splitlines()
+    assert not ran.error and posed.needed <= set(ran.output.splitlines()) and NOTHING not in ran.output.splitlines()
 
 
 def test_prompts_are_those_that_the_methods_send(made, tokenizer):

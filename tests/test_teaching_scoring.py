@@ -31,36 +31,36 @@ def test_passages_that_answer_alone(books, tokenizer):
     for row in alone:  # of claims, the last
         shown = row.slots["context"]
         kept = [chunk for chunk in chunks[row.book.document.id] if row.book.document[chunk].strip() in shown]
-        asked = zip(row.book.questions, row.book.claims, strict=True)
-        question = next(it for it, pair in asked if row.slots["claim"] in (pair.true, pair.false))
+        pairs = zip(row.book.questions, row.book.claims, strict=True)
+        question = next(q for q, pair in pairs if row.slots["claim"] in (pair.true, pair.false))
         assert all(passages.relevant(row.book, question, chunk) for chunk in kept)
     said = "alone=True with role 'edits': expected one of qa, choice, claim"
     refused(lambda: rows("edits", books, tokenizer, alone=True), said)
 
 
 def test_what_can_be_read_counts_as_valid(books, tokenizer):
-    asked = rows("silver_chunks", books[:1], tokenizer, 4)
-    texts = [ROLES["silver_chunks"].render(row.gold) for row in asked]
+    examples = rows("silver_chunks", books[:1], tokenizer, 4)
+    texts = [ROLES["silver_chunks"].render(row.gold) for row in examples]
     answers = [
-        Answer(texts[0], asked[0].gold, free=texts[0]),
-        Answer(texts[1], asked[1].gold, free=f"```json\n{texts[1]}\n```", calls=2),
-        Answer(texts[2], asked[2].gold, ("no list",), free="none", calls=2),
+        Answer(texts[0], examples[0].gold, free=texts[0]),
+        Answer(texts[1], examples[1].gold, free=f"```json\n{texts[1]}\n```", calls=2),
+        Answer(texts[2], examples[2].gold, ("no list",), free="none", calls=2),
         Answer(texts[3], None, ("cut off",) * 2, free=texts[3], cut=True, calls=2),  # what would have come is not known
     ]
-    numbers = scored(asked, answers)
+    numbers = scored(examples, answers)
     assert numbers == {"valid": [1, 1, 1, 0], "valid_free": [1, 1, 0, 0], "f1": [1, 1, 1, 0]}
 
 
 def test_claims_come_in_pairs(books, tokenizer):
-    asked = rows("claim", books, tokenizer, 4)
-    assert [row.gold.answer for row in asked] == ["TRUE", "FALSE"] * 4
-    assert all(a.slots["context"] == b.slots["context"] for a, b in zip(asked[::2], asked[1::2], strict=True))
+    examples = rows("claim", books, tokenizer, 4)
+    assert [row.gold.answer for row in examples] == ["TRUE", "FALSE"] * 4
+    assert all(a.slots["context"] == b.slots["context"] for a, b in zip(examples[::2], examples[1::2], strict=True))
     yes, no = (f"<explanation>So.</explanation>\n<answer>{word}</answer>" for word in ("TRUE", "FALSE"))
     said = [yes, yes, yes, no, no, yes, yes, yes]  # one pair right on both sides
-    numbers = scored(asked, [Answer(text, ROLES["claim"].parse(text)[0]) for text in said])
+    numbers = scored(examples, [Answer(text, ROLES["claim"].parse(text)[0]) for text in said])
     assert sum(numbers["accuracy"]) == 4
     assert [number for number in numbers["pair_accuracy"] if not math.isnan(number)] == [0, 1, 0, 0]
-    of = interval(asked, numbers["pair_accuracy"])
+    of = interval(examples, numbers["pair_accuracy"])
     assert (of.value, of.n) == (0.25, 4)
 
 
@@ -74,9 +74,9 @@ def test_a_play_has_prompts_for_what_can_be_counted_there(tokenizer):
 
 def test_rows_are_the_same_each_time(books, tokenizer):
     for role in ("qa", "entities"):
-        asked = rows(role, books, tokenizer, 3)
-        assert [row.prompt for row in asked] == [row.prompt for row in rows(role, books, tokenizer, 3)]
-        assert len(asked) == 6
+        examples = rows(role, books, tokenizer, 3)
+        assert [row.prompt for row in examples] == [row.prompt for row in rows(role, books, tokenizer, 3)]
+        assert len(examples) == 6
     assert set(ROWS) == set(ROLES) <= set(LONGEST)
     refused(lambda: rows("judge", books, tokenizer), "no role 'judge'")
 

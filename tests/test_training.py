@@ -30,12 +30,12 @@ EXAMPLES += [Example("claim", f"Is {i} a lamp? " * (1 + i % 5), "TRUE, since it 
 
 
 def test_only_the_reply_is_learned(tokenizer):
-    one = encode(EXAMPLES[0], tokenizer)
-    batch = collate([one, encode(EXAMPLES[-1], tokenizer)], pad=tokenizer.eos_token_id)
+    encoded = encode(EXAMPLES[0], tokenizer)
+    batch = collate([encoded, encode(EXAMPLES[-1], tokenizer)], pad=tokenizer.eos_token_id)
     learned = batch["labels"][0] != IGNORED
     assert tokenizer.decode(batch["input_ids"][0][learned]) == "Ann<|im_end|>"
-    asked = tokenizer.decode(one.ids[: -one.reply])
-    assert asked.endswith("Who has lamp 0?<|im_end|>\n<|im_start|>assistant\n")
+    shown = tokenizer.decode(encoded.ids[: -encoded.reply])
+    assert shown.endswith("Who has lamp 0?<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_a_reply_ends_as_the_template_ends_it(tokenizer):
@@ -60,8 +60,8 @@ def test_loss_is_the_model_s_own(base, tokenizer):
     model = AutoModelForCausalLM.from_pretrained(base).eval()
     encoded = [encode(example, tokenizer) for example in (EXAMPLES[0], EXAMPLES[-1], EXAMPLES[5])]
     total, counts = training.reply_loss(model, collate(encoded, pad=tokenizer.eos_token_id))
-    for one, loss, n in zip(encoded, total, counts, strict=True):
-        alone = model(**collate([one], pad=0))
+    for row, loss, n in zip(encoded, total, counts, strict=True):
+        alone = model(**collate([row], pad=0))
         torch.testing.assert_close(loss / n, alone.loss, rtol=1e-5, atol=1e-5)
 
 
@@ -88,14 +88,14 @@ def whole(base, tmp_path_factory):
     return train(EXAMPLES, tmp_path_factory.mktemp("whole"), base, SHORT).parent
 
 
-def told(out):
+def log_of(out):
     return [(line["step"], line["loss"], line["roles"], line["tokens"]) for line in log(out)]
 
 
 def assert_same(out, other):
     """Adapters and logs."""
-    one, two = weights(out / "adapter"), weights(other / "adapter")
-    assert all(torch.equal(matrix, two[name]) for name, matrix in one.items()) and told(out) == told(other)
+    mine, theirs = weights(out / "adapter"), weights(other / "adapter")
+    assert all(torch.equal(matrix, theirs[name]) for name, matrix in mine.items()) and log_of(out) == log_of(other)
 
 
 def assert_close(out, other, **tolerance):
@@ -123,7 +123,7 @@ def test_a_run_that_stops_early_goes_on_also_after_a_kill_while_a_checkpoint_is_
 ):
     """As far as the whole run, at the same rates; from the checkpoint that is left; and then to its end."""
     train(EXAMPLES, tmp_path, base, replace(SHORT, until=3))
-    assert told(tmp_path) == told(whole)[:3]
+    assert log_of(tmp_path) == log_of(whole)[:3]
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(os, "replace", Mock(side_effect=KeyboardInterrupt))
         train(EXAMPLES, tmp_path, base, SHORT)
@@ -217,7 +217,7 @@ def test_a_run_learns_and_another_begins_with_its_adapter(base, tmp_path):
     assert began["loss"] < 0.7 * went[0]["loss"] == 0.7 * log(tmp_path / "afresh")[0]["loss"]
     assert began["loss"] == pytest.approx(went[-1]["loss"], rel=0.2)
     assert any(not torch.equal(a, weights(first)[name]) for name, a in weights(on).items())
-    assert not torch.equal(*(next(iter(weights(one).values())) for one in (on, afresh)))
+    assert not torch.equal(*(next(iter(weights(adapter).values())) for adapter in (on, afresh)))
     again, other = partial(train, EXAMPLES[:3]), tmp_path / "other"
     said = "with other data, settings, base or start"
     refused(partial(again, tmp_path / "on", base, replace(SHORT, steps=1)), said)

@@ -22,16 +22,16 @@ def book(seed=1000, language="en"):
     return storyworld.book(seed, tokens=15_000, language=language)
 
 
-def bindings(one, text):
-    return weighing.bindings(one.voice, text)
+def bindings(novel, text):
+    return weighing.bindings(novel.voice, text)
 
 
-def events(one, text):
-    return weighing.events(one.voice, text)
+def events(novel, text):
+    return weighing.events(novel.voice, text)
 
 
-def entities(one, text):
-    return weighing.entities(one.voice, text, [entity.name for entity in one.entities])
+def entities(novel, text):
+    return weighing.entities(novel.voice, text, [entity.name for entity in novel.entities])
 
 
 WAYS = pytest.mark.parametrize("way", [bindings, events, entities])
@@ -46,8 +46,8 @@ def test_the_gold_summary_keeps_every_binding_and_states_no_other(seed, language
 @pytest.mark.parametrize(("seed", "language"), [(999, "zh"), (1050, "en")])
 def test_a_word_within_a_guise_ends_no_clause_and_is_no_trade(seed, language):
     """和 stands in 和尚, and a fiddler in the scarecrow fiddler."""
-    one = storyworld.book(seed, 15_000, hiding=0, sharing=0, contradiction=0, language=language)
-    kept = bindings(one, one.summary)
+    novel = storyworld.book(seed, 15_000, hiding=0, sharing=0, contradiction=0, language=language)
+    kept = bindings(novel, novel.summary)
     assert kept.recall == kept.precision == 1
 
 
@@ -60,67 +60,67 @@ def test_the_gold_summary_invents_nobody(seed, language):
 @every_book
 def test_the_session_summaries_keep_all_bindings_and_nearly_all_events(seed, language, tokenizer):
     """Nearly: a fact with a semicolon in it falls apart, and a guise in a testimony seems bound to who is sworn about."""
-    one = book(seed, language)
-    sessions = one.session_summaries(windows(split_sentences(one.document, tokenizer), 2))
+    novel = book(seed, language)
+    sessions = novel.session_summaries(windows(split_sentences(novel.document, tokenizer), 2))
     text = "\n".join(sessions)
-    assert bindings(one, text).recall == 1 and bindings(one, text).precision > 0.9
-    assert events(one, text).recall > 0.9 and events(one, text).precision > 0.9
+    assert bindings(novel, text).recall == 1 and bindings(novel, text).precision > 0.9
+    assert events(novel, text).recall > 0.9 and events(novel, text).precision > 0.9
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_the_rule_finds_in_the_book_itself(language):
     """The ceiling for whoever copies: some bindings are told over two sentences, and those the rule does not see."""
-    one = book(language=language)
-    text = one.document.text
-    assert bindings(one, text).recall > 0.75 and events(one, text).recall > 0.75 and entities(one, text).recall > 0.9
+    novel = book(language=language)
+    text = novel.document.text
+    assert bindings(novel, text).recall > 0.75 and events(novel, text).recall > 0.75 and entities(novel, text).recall > 0.9
 
 
 @pytest.mark.parametrize("kind", ["trade", "kin", "guise"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_binding_alone_is_kept_and_one_of_somebody_else_is_wrong(kind, language):
-    one = book(language=language)
-    i, binding = next((i, b) for i, b in enumerate(one.world.bindings) if b.kind == kind)
-    kept = bindings(one, one.voice.binding(binding) + one.voice.say.STOP)
+    novel = book(language=language)
+    i, binding = next((i, b) for i, b in enumerate(novel.world.bindings) if b.kind == kind)
+    kept = bindings(novel, novel.voice.binding(binding) + novel.voice.say.STOP)
     assert [j for j, right in enumerate(kept.right) if right] == [i] and kept.wrong == 0
-    named = one.voice.name(binding.person)
-    stranger = next(p for p in one.world.people if p.id not in (binding.person, binding.other))
-    false = one.voice.binding(binding).replace(named, one.voice.name(stranger.id)) + one.voice.say.STOP
-    kept = bindings(one, false)
+    named = novel.voice.name(binding.person)
+    stranger = next(p for p in novel.world.people if p.id not in (binding.person, binding.other))
+    false = novel.voice.binding(binding).replace(named, novel.voice.name(stranger.id)) + novel.voice.say.STOP
+    kept = bindings(novel, false)
     assert not any(kept.right) and kept.wrong == 1 and kept.precision == 0
 
 
 def test_the_rule_looks_at_words_and_errs_both_ways():
-    one = book()
-    name, trade = one.voice.name(0), one.voice.bare_trade(0)
-    i = next(i for i, b in enumerate(one.world.bindings) if (b.kind, b.person) == ("trade", 0))
-    assert bindings(one, f"{name.upper()}, the {trade}, sang.").right[i]
-    assert not bindings(one, f"Is there a {trade}? There is: {name}.").right[i]  # told over two sentences: lost
-    assert bindings(one, f"{name} never was the {trade}.").right[i]  # the contrary: counted as kept
-    assert not bindings(one, f"{name}; the {trade} sang.").right[i]  # a semicolon parts statements
+    novel = book()
+    name, trade = novel.voice.name(0), novel.voice.bare_trade(0)
+    i = next(i for i, b in enumerate(novel.world.bindings) if (b.kind, b.person) == ("trade", 0))
+    assert bindings(novel, f"{name.upper()}, the {trade}, sang.").right[i]
+    assert not bindings(novel, f"Is there a {trade}? There is: {name}.").right[i]  # told over two sentences: lost
+    assert bindings(novel, f"{name} never was the {trade}.").right[i]  # the contrary: counted as kept
+    assert not bindings(novel, f"{name}; the {trade} sang.").right[i]  # a semicolon parts statements
 
 
 def test_a_guise_that_acts_is_not_unmasked():
     for seed in SEEDS:
-        one = book(seed)
-        for event in one.world.events:
+        novel = book(seed)
+        for event in novel.world.events:
             acts = event.guised & {event.slots.get("a"), event.slots.get("b")}
             if acts and event.kind in ("threaten", "slap", "follow"):
-                assert bindings(one, one.voice.fact(event) + ".").wrong == 0
+                assert bindings(novel, novel.voice.fact(event) + ".").wrong == 0
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_event_is_kept_by_its_fact_and_wrong_between_strangers(language):
-    one = book(language=language)
-    plain = [event for event in one.world.events if event.kind in world.SLOTS]
+    novel = book(language=language)
+    plain = [event for event in novel.world.events if event.kind in world.SLOTS]
     i, event = next((i, e) for i, e in enumerate(plain) if e.kind in ("nurse", "warn", "threaten", "follow"))
-    fact = one.voice.fact(event) + one.voice.say.STOP
-    assert events(one, fact).right[i] and events(one, fact).wrong == 0
-    met = {frozenset(e.slots[slot] for slot in "abcd" if slot in e.slots) for e in one.world.events}
-    met |= {frozenset({b.person, b.other}) for b in one.world.bindings}
-    everyone = [p.id for p in one.world.people]
+    fact = novel.voice.fact(event) + novel.voice.say.STOP
+    assert events(novel, fact).right[i] and events(novel, fact).wrong == 0
+    met = {frozenset(e.slots[slot] for slot in "abcd" if slot in e.slots) for e in novel.world.events}
+    met |= {frozenset({b.person, b.other}) for b in novel.world.bindings}
+    everyone = [p.id for p in novel.world.people]
     a, b = next((a, b) for a in everyone for b in everyone if a < b and not any({a, b} <= group for group in met))
-    pair = one.voice.list([one.voice.name(a), one.voice.name(b)]) + one.voice.say.STOP
-    assert not any(events(one, pair).right) and events(one, pair).wrong == 1
+    pair = novel.voice.list([novel.voice.name(a), novel.voice.name(b)]) + novel.voice.say.STOP
+    assert not any(events(novel, pair).right) and events(novel, pair).wrong == 1
 
 
 @WAYS
@@ -135,15 +135,15 @@ def test_a_summary_that_says_nothing_keeps_nothing_and_has_no_precision(way, tex
 @settings(max_examples=30)
 @given(data=st.data())
 def test_more_sentences_keep_no_less(way, data):
-    one = book()
-    text = one.document.text
+    novel = book()
+    text = novel.document.text
     spans = sentences(text, "en")
     drawn = data.draw(st.lists(st.integers(0, len(spans) - 1), max_size=12, unique=True))
     fewer = drawn[: data.draw(st.integers(0, len(drawn)))]
     said = [text[span.start : span.end].strip() for span in spans]
-    some, all_ = (way(one, "\n\n".join(said[i] for i in of)) for of in (fewer, drawn))
+    some, all_ = (way(novel, "\n\n".join(said[i] for i in of)) for of in (fewer, drawn))
     assert all(now >= before for now, before in zip(all_.right, some.right, strict=True)) and all_.wrong >= some.wrong
-    assert way(one, "") == Kept((False,) * len(all_.right), 0)
+    assert way(novel, "") == Kept((False,) * len(all_.right), 0)
 
 
 @given(st.lists(st.booleans(), max_size=20), st.integers(0, 20))

@@ -155,7 +155,7 @@ def test_the_plan_is_said_with_the_system_s_python_alone():
 
 
 @pytest.mark.parametrize(
-    ("mode", "told"),
+    ("mode", "expected"),
     [
         ("fresh", ["40 of kind ranking by m: about a minute", "100 of kind reply by m: about 5 minutes"]),
         ("data", ["40 of kind ranking by m: about a minute", "90 of kind reply by m: about 4 minutes"]),
@@ -163,13 +163,13 @@ def test_the_plan_is_said_with_the_system_s_python_alone():
         ("remeasure", ["20 of kind ranking by m: about a minute", "50 of kind reply by m: about 2 minutes"]),
     ],
 )
-def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, told):
+def test_the_plan_says_what_would_be_computed(tmp_path, monkeypatch, mode, expected):
     lines = ['{"format": "..."}', *(f'{{"key": "{n}", "value": {{}}, "seconds":{2 + n % 2 * 2}}}' for n in range(10))]
     (tmp_path / "reply.m.jsonl").write_text("\n".join(lines) + "\n")
-    asked = {"reply m": {"shipped": 80, "computed": 20}, "ranking m": {"cached": 40}, "pass m": {"computed": 9}}
+    wanted = {"reply m": {"shipped": 80, "computed": 20}, "ranking m": {"cached": 40}, "pass m": {"computed": 9}}
     monkeypatch.setenv("MINDSCAPE_REMEASURE", "0.5:7:4")
-    said = plan.computed([{"store": asked}, {"store": {"reply m": {"shipped": 7}}}, {}], mode, tmp_path)
-    assert [line.strip() for line in said[:-1]] == told and "of one core for what is computed" in said[-1]
+    said = plan.computed([{"store": wanted}, {"store": {"reply m": {"shipped": 7}}}, {}], mode, tmp_path)
+    assert [line.strip() for line in said[:-1]] == expected and "of one core for what is computed" in said[-1]
     assert said[-1].endswith("; it ends after MINUTES=4 on each core") == (mode == "remeasure")
     assert "nothing has to be computed" in plan.computed([], mode, tmp_path)[0]
 
@@ -183,7 +183,7 @@ def test_the_first_of_a_text_s_rankings_says_what_all_share(tmp_path, kind, mean
 
 
 @pytest.mark.parametrize(
-    ("words", "told", "wrong"),
+    ("words", "share", "wrong"),
     [
         (["huge", ""], "1", "SCALE=huge is unknown; expected small, "),
         (["small", "99"], "1", "ONLY=99 fits no notebook; "),
@@ -195,8 +195,8 @@ def test_the_first_of_a_text_s_rankings_says_what_all_share(tmp_path, kind, mean
         (["small", "10", "remeasure"], "0.02:7:inf", "MINUTES=inf: expected minutes, 0 for no limit"),
     ],
 )
-def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(words, told, wrong):
-    done = run(sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", *words, MINDSCAPE_REMEASURE=told)
+def test_the_plan_refuses_what_it_does_not_know_before_anything_is_installed(words, share, wrong):
+    done = run(sys.executable, "-I", "-S", "lib/mindscape/workflow/plan.py", *words, MINDSCAPE_REMEASURE=share)
     assert done.returncode != 0 and not done.stdout and done.stderr.startswith(f"error: {wrong}")
 
 

@@ -26,10 +26,10 @@ def epub(path, pages, language="en", spine=None, items=None, kind="application/x
     items = {f"p{i}": name for i, name in enumerate(pages)} if items is None else items
     manifest = "".join(f'<item id="{of}" href="{href}" media-type="{kind}"/>' for of, href in items.items())
     order = "".join(f'<itemref idref="{of}"/>' for of in (items if spine is None else spine))
-    told = f'<dc:language xmlns:dc="http://purl.org/dc/elements/1.1/">{language}</dc:language>'
+    metadata = f'<dc:language xmlns:dc="http://purl.org/dc/elements/1.1/">{language}</dc:language>'
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("META-INF/container.xml", CONTAINER)
-        package = f"<metadata>{told}</metadata><manifest>{manifest}</manifest><spine>{order}</spine>"
+        package = f"<metadata>{metadata}</metadata><manifest>{manifest}</manifest><spine>{order}</spine>"
         archive.writestr("OEBPS/book.opf", f"<package>{package}</package>")
         for name, html in pages.items():
             archive.writestr(f"OEBPS/{name}", html)
@@ -39,14 +39,14 @@ def epub(path, pages, language="en", spine=None, items=None, kind="application/x
 def test_chapters_come_in_the_order_of_their_numbers(tmp_path):
     for number in (1, 2, 10, 11):
         (tmp_path / f"chapter {number}.txt").write_text(f"Chapter {number}.")
-    assert [one.text for one in corpora.load_folder(tmp_path)] == [f"Chapter {number}." for number in (1, 2, 10, 11)]
+    assert [document.text for document in corpora.load_folder(tmp_path)] == [f"Chapter {number}." for number in (1, 2, 10, 11)]
 
 
 @pytest.mark.parametrize("name", ["._book.txt", ".hidden.md", "~$book.txt"])
 def test_a_hidden_file_or_a_lock_is_no_book(tmp_path, name):
     (tmp_path / "book.md").write_text("A book.")
     (tmp_path / name).write_bytes(b"\x00\x05\x16\x07\xff")
-    assert [one.id for one in corpora.load_folder(tmp_path)] == ["book"]
+    assert [document.id for document in corpora.load_folder(tmp_path)] == ["book"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf-16-le", "utf-16-be"])
@@ -70,8 +70,8 @@ def test_an_encoding_that_makes_control_characters_is_refused(tmp_path):
     file = tmp_path / "book.txt"
     file.write_bytes("“Who?”".encode("cp1252"))
     for encoding in ("latin-1", "ISO-8859-1", "iso8859-15"):
-        told = r"character 0 is the control character U\+0093 in iso8859.*encoding='cp1252'"
-        refused(lambda encoding=encoding: corpora.document(file, encoding=encoding), told)
+        message = r"character 0 is the control character U\+0093 in iso8859.*encoding='cp1252'"
+        refused(lambda encoding=encoding: corpora.document(file, encoding=encoding), message)
 
 
 @pytest.mark.parametrize("encoding", ["idna", "punycode", "unicode_escape", "undefined", "base64", "rot13", "latin-99"])

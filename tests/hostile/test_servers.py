@@ -113,9 +113,9 @@ def test_parameters_can_be_left_out(monkeypatch):
 )
 def test_an_error_that_names_a_parameter_says_how_to_leave_it_out(code, error, named):
     with Scripted(lambda handler, _: send(handler, json.dumps({"error": error}).encode(), code)) as server:
-        told = str(refused(lambda: at(server).chat(HELLO), f"HTTP {code}", LLMError))
+        message = str(refused(lambda: at(server).chat(HELLO), f"HTTP {code}", LLMError))
         how = f"; to leave it out: leave_out='{named}', or MINDSCAPE_LEAVE_OUT={named}"
-        assert (how in told) if named else "leave" not in told
+        assert (how in message) if named else "leave" not in message
 
 
 def packed(size: int, encoding: str = "gzip", code: int = 200):
@@ -146,9 +146,9 @@ def test_redirects_are_not_followed():
 def test_waits_in_their_three_forms_and_those_that_are_none():
     assert _retry_after({"retry-after": "2.5"}) == 2.5 and _retry_after({"retry-after-ms": "250"}) == 0.25
     assert 50 < _retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 60
-    for asked in ("nan", "inf", "-inf", "1e999", "", "soon"):
-        assert _retry_after({"retry-after-ms": asked}) is None
-        assert _retry_after({"retry-after": asked}) is None
+    for value in ("nan", "inf", "-inf", "1e999", "", "soon"):
+        assert _retry_after({"retry-after-ms": value}) is None
+        assert _retry_after({"retry-after": value}) is None
     assert _retry_after({"retry-after-ms": "-5"}) == 0.0 and _retry_after({"retry-after": "9" * 400}) is None
     assert _retry_after({}) is None
     with Scripted(status(429, retry_after_ms="nan"), says("Francisco")) as server:
@@ -157,8 +157,8 @@ def test_waits_in_their_three_forms_and_those_that_are_none():
 
 def test_a_wait_that_the_server_does_not_ask_for_is_not_told_as_its_own():
     with Scripted(status(500)) as server:
-        told = refused(lambda: at(server, total_timeout=0.3).chat(HELLO), "HTTP 500", LLMError)
-        assert "asks to wait" not in str(told)
+        message = refused(lambda: at(server, total_timeout=0.3).chat(HELLO), "HTTP 500", LLMError)
+        assert "asks to wait" not in str(message)
 
 
 def test_bounds_that_are_none():
@@ -239,8 +239,8 @@ def test_a_password_in_the_url_is_sent_and_not_shown():
     with Scripted(status(401, f"no hunter2hunter2, {basic}")) as server:
         url = server.url.replace("//", "//user:hunter2hunter2@")
         model = LanguageModel(Endpoint("m", base_url=url, retries=0))
-        told = shown(lambda: model.chat(HELLO), "HTTP 401")
-        assert "hunter2" not in told and basic not in told
+        message = shown(lambda: model.chat(HELLO), "HTTP 401")
+        assert "hunter2" not in message and basic not in message
 
 
 def test_no_key_says_so(monkeypatch):
