@@ -115,7 +115,7 @@ class Scripted:
 
     def __init__(self, *script: Behaviour):
         self.script = list(script)
-        self.asked: list[dict] = []
+        self.requests: list[dict] = []
         self.headers: list[Message] = []
         self.paths: list[str] = []
         self.together = self.most_together = 0
@@ -128,7 +128,7 @@ class Scripted:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with lock:
-                    scripted.asked.append(body)
+                    scripted.requests.append(body)
                     scripted.headers.append(self.headers)
                     scripted.paths.append(self.path)
                     behave = scripted.script.pop(0) if len(scripted.script) > 1 else scripted.script[0]

@@ -48,7 +48,7 @@ class Model:
     `dies`."""
 
     def __init__(self, say, *, dies=None):
-        self.say, self.dies, self.calls, self.asked = say, dies, 0, []
+        self.say, self.dies, self.calls, self.requests = say, dies, 0, []
         self.backend = self
 
     def could_write(self, text, schema):
@@ -59,7 +59,7 @@ class Model:
         if self.calls == self.dies:
             raise KeyboardInterrupt
         found = [message["content"] for (message,) in talks]
-        self.asked += found
+        self.requests += found
         return [Reply(self.say(prompt), prompt_tokens=1, completion_tokens=1) for prompt in found]
 
 

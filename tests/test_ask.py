@@ -40,7 +40,7 @@ def answers_of(backend, role=SILVER, prompts=("a",), **how):
 def test_each_prompt_has_its_answer_and_the_same_is_asked_once():
     stub = Choosy(lambda messages, *_: f"[{len(messages[-1]['content'])}]")
     answers = answers_of(stub, prompts=["a", "bbb", "a"])
-    assert [answer.value for answer in answers] == [[1], [3], [1]] and len(stub.asked) == 2
+    assert [answer.value for answer in answers] == [[1], [3], [1]] and len(stub.requests) == 2
     assert all(answer.calls == 1 and not answer.unread and not answer.cut for answer in answers)
     assert answers_of(stub, prompts=[]) == []
 
@@ -48,7 +48,7 @@ def test_each_prompt_has_its_answer_and_the_same_is_asked_once():
 def test_a_reply_is_held_to_the_role_s_form_and_length():
     stub = Choosy(in_turn("[1]", "[1]", "[1]"))
     answers_of(stub), answers_of(stub, prompts=["b"], constrained=False), answers_of(stub, prompts=["c"], tokens=5)
-    assert [schema is not None for _, _, schema in stub.asked] == [True, False, True]
+    assert [schema is not None for _, _, schema in stub.requests] == [True, False, True]
     assert [of.max_new_tokens for of in stub.samplings] == [LONGEST["silver_chunks"]] * 2 + [5]
 
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_read_is_tried_again_warmer():
 
 
 def test_a_reply_that_was_cut_off_cannot_be_read():
-    (answer,) = asked(Choosy(in_turn(Reply("[1]", finish="length"))))
+    (answer,) = answers_of(Choosy(in_turn(Reply("[1]", finish="length"))))
     assert answer.cut and answer.value is None and answer.text == "[1]" and "cut off after" in answer.unread[0]
     (answer,) = answers_of(Choosy(in_turn("  ")), role=QA)  # nor one that says nothing
     assert answer.value is None and len(answer.unread) == 1
@@ -77,17 +77,17 @@ def test_free_first_asks_again_only_where_decoding_could_not_have_written_the_sa
     kept, held = answers_of(stub, prompts=["a", "b"], free_first=True)
     assert (kept.text, kept.free, kept.value, kept.calls) == ("[1]", "[1]", [1], 1)
     assert (held.text, held.free, held.value, held.calls) == ("[3]", "It is [2]", [3], 2)
-    assert [schema is not None for _, _, schema in stub.asked] == [False, False, True]
+    assert [schema is not None for _, _, schema in stub.requests] == [False, False, True]
 
 
 def test_a_role_without_a_form_is_asked_once():
     stub = Choosy(in_turn("the smith"), could=lambda text: False)
     (answer,) = answers_of(stub, role=QA, free_first=True)
-    assert answer.value == "the smith" == answer.free and (len(stub.asked) == 1) == (QA.form is None)
+    assert answer.value == "the smith" == answer.free and (len(stub.requests) == 1) == (QA.form is None)
 
 
 def test_a_model_that_cannot_say_what_it_could_write_is_asked_twice():
-    assert asked(Stub(in_turn("[1]", "[2]")), free_first=True)[0].value == [2]
+    assert answers_of(Stub(in_turn("[1]", "[2]")), free_first=True)[0].value == [2]
 
 
 def test_a_budget_is_kept():
@@ -99,7 +99,7 @@ def test_a_budget_is_kept():
 
 def test_free_first_sees_through_a_meter():
     stub = Choosy(in_turn("[1]"))
-    assert ask(Meter(llm.LanguageModel(stub)), SILVER, ["a"], free_first=True)[0].calls == 1 == len(stub.asked)
+    assert ask(Meter(llm.LanguageModel(stub)), SILVER, ["a"], free_first=True)[0].calls == 1 == len(stub.requests)
 
 
 def metered(tmp_path=None, say=lambda *_: "a reply", **bounds):
@@ -141,7 +141,7 @@ def test_no_prompt_is_asked_where_one_of_them_would_cross():
     meter.chat([user("one"), user("two")])
     with pytest.raises(BudgetSpent, match="the budget of 3 calls is spent: 2 are made, 2 would be next") as spent:
         meter.chat([user("three"), user("four")])
-    assert isinstance(spent.value, BudgetReached) and len(meter.backend.asked) == 2
+    assert isinstance(spent.value, BudgetReached) and len(meter.backend.requests) == 2
     assert meter.affords([user("three")]) and not meter.affords([user("three"), user("four")])
 
 
@@ -163,7 +163,7 @@ def test_a_reply_out_of_the_store_counts_as_if_it_were_asked_anew(tmp_path):
     first, again = metered(tmp_path), metered(tmp_path)
     for meter in (first, again):
         meter.chat(user("one"))
-    assert first.steps == again.steps and again.llm.ledger.cached == 1 and not again.backend.asked
+    assert first.steps == again.steps and again.llm.ledger.cached == 1 and not again.backend.requests
     assert first.tokens == again.tokens == estimated_tokens(user("one")) + estimated_tokens("a reply")
     assert (first.llm.ledger.tokens, again.llm.ledger.tokens) == (first.tokens, 0)
 

@@ -70,7 +70,7 @@ class Scripted:
     name, fingerprint = "scripted", "scripted"
 
     def __init__(self, reply, context=None):
-        self.reply, self.context, self.batches, self.asked, self.forms = reply, context, [], [], []
+        self.reply, self.context, self.batches, self.requests, self.forms = reply, context, [], [], []
 
     def count_tokens(self, prompt):
         if isinstance(prompt, str):
@@ -79,7 +79,7 @@ class Scripted:
 
     def chat(self, talks, *, schema=None, max_new_tokens):
         self.batches.append(talks)
-        self.asked += talks
+        self.requests += talks
         self.forms += [schema] * len(talks)
         replies = []
         for talk in talks:
@@ -93,10 +93,10 @@ class Scripted:
 
     @property
     def kinds(self):
-        return [kind(talk) for talk in self.asked]
+        return [kind(talk) for talk in self.requests]
 
     def prompts(self, name):
-        return [talk[-1]["content"] for talk in self.asked if kind(talk) == name]
+        return [talk[-1]["content"] for talk in self.requests if kind(talk) == name]
 
 
 def told_to_end(talk):
@@ -158,7 +158,7 @@ def played(method, language="en", n=60, *, reader=None, context=None, budget=Non
 
 
 def notes(answer):
-    return [step.what for step in answer.trace if not step.asked]
+    return [step.what for step in answer.trace if not step.is_call]
 
 
 # ---------------------------------------------------------------- all five
@@ -169,14 +169,14 @@ def notes(answer):
 def test_each_answers_and_counts_what_it_asks(name, language, context):
     answer, model = played(METHODS[name], language, context=context)
     assert answer.text == ANSWERED[language]
-    steps = [step for step in answer.trace if step.asked]
-    assert answer.calls == len(model.asked) == len(steps)
+    steps = [step for step in answer.trace if step.is_call]
+    assert answer.calls == len(model.requests) == len(steps)
     assert answer.tokens_total == sum(step.read + step.written for step in steps)
-    assert [step.read for step in steps] == [model.count_tokens(talk) for talk in model.asked]
-    assert answer.tokens_first_call == model.count_tokens(next(talk for talk in model.asked if kind(talk) == FIRST[name]))
+    assert [step.read for step in steps] == [model.count_tokens(talk) for talk in model.requests]
+    assert answer.tokens_first_call == model.count_tokens(next(talk for talk in model.requests if kind(talk) == FIRST[name]))
     assert {step.stage for step in steps} <= {BUILD, ANSWER, baselines.QUERY}
     assert bool(answer.spent(BUILD)) == (name in ("GraphRAG", "CoA", "GAM"))
-    han = [bool(re.search("[\u4e00-\u9fff]", talk[0]["content"])) for talk in model.asked if kind(talk) != "query"]
+    han = [bool(re.search("[\u4e00-\u9fff]", talk[0]["content"])) for talk in model.requests if kind(talk) != "query"]
     assert set(han) == {language == "zh"}
     assert played(METHODS[name], language, context=context)[1].batches == model.batches  # the same run asks the same
 
@@ -188,18 +188,18 @@ def test_options_hold_the_last_reply_alone_and_no_prompt_shows_them(name, langua
     free, before = played(METHODS[name], language)
     chosen, model = played(METHODS[name], language, options=options)
     assert chosen.text == free.text == ANSWERED[language]
-    assert model.asked[: len(before.asked) - (name != "RLM")] == before.asked[: None if name == "RLM" else -1]
+    assert model.requests[: len(before.requests) - (name != "RLM")] == before.requests[: None if name == "RLM" else -1]
     assert model.forms[:-1] == before.forms[: len(model.forms) - 1]
-    assert model.forms[-1] == interface.held_to(options) and "x'quay" not in str(model.asked)
+    assert model.forms[-1] == interface.held_to(options) and "x'quay" not in str(model.requests)
     asked_to_end = [{"role": "assistant", "content": free.text}, *alone(baselines.TOLD[language]["end"])]
-    assert model.asked[-1][-2:] == asked_to_end if name == "RLM" else model.asked[-1] == before.asked[-1]
+    assert model.requests[-1][-2:] == asked_to_end if name == "RLM" else model.requests[-1] == before.requests[-1]
 
 
 def test_where_no_report_helps_an_option_is_chosen_all_the_same():
     nothing = {"map": {"points": []}, "last": "no"}
     assert played(baselines.answer_by_reports, **nothing)[0].text == ""
     chosen, model = played(baselines.answer_by_reports, options=("yes", "no"), **nothing)
-    assert chosen.text == "no" and baselines.NOTHING["en"] in model.asked[-1][0]["content"]
+    assert chosen.text == "no" and baselines.NOTHING["en"] in model.requests[-1][0]["content"]
 
 
 def test_code_that_answers_nothing_or_too_much_is_asked_to_choose():
@@ -207,7 +207,7 @@ def test_code_that_answers_nothing_or_too_much_is_asked_to_choose():
         turn = f"```python\nFINAL({brought!r})\n```"
         say = lambda talk, turn=turn: "b" if told_to_end(talk) else turn  # noqa: E731
         chosen, model = played(baselines.answer_by_code, context=4000, task=say, options=("a", "b"))
-        assert (chosen.text, len(model.asked), told_to_end(model.asked[-1])) == ("b", 2, True)
+        assert (chosen.text, len(model.requests), told_to_end(model.requests[-1])) == ("b", 2, True)
 
 
 @METHOD
@@ -218,7 +218,7 @@ def test_bad_input_before_a_call(name):
     refused(lambda: METHODS[name]("Who?", Document("book", " \n"), model, Budget()), "no text")
     refused(lambda: METHODS[name]("Qui ?", french, model, Budget()), "'fr'")
     refused(lambda: METHODS[name]("Who " * 500 + "?", book(), small, Budget()), "window")
-    assert not model.asked
+    assert not model.requests
 
 
 @METHOD
@@ -235,7 +235,7 @@ def test_what_the_model_raises_passes_through_and_so_does_the_ledger_s_cap(name,
 @given(calls=st.integers(1, 12), tokens=st.one_of(st.none(), st.integers(50, 6000)))
 def test_no_budget_is_crossed_and_none_is_an_error(name, calls, tokens):
     answer, model = played(METHODS[name], n=30, context=2400, budget=Budget(calls, tokens))
-    assert answer.calls == len(model.asked) <= calls
+    assert answer.calls == len(model.requests) <= calls
     assert tokens is None or answer.tokens_total <= tokens
     assert answer.text in ("Ivo", "unknown", "")
     if not answer.text:
@@ -246,7 +246,7 @@ def test_no_budget_is_crossed_and_none_is_an_error(name, calls, tokens):
 @pytest.mark.parametrize("junk", ["", "I cannot do that.", "{", '{"entities": 7}', "<think>never ends", "```\n```", "\x00"])
 def test_replies_that_cannot_be_read_cost_calls_and_end(name, junk):
     answer, model = played(METHODS[name], n=12, reader=lambda talk: Reply(junk, finish="length"))
-    assert answer.calls == len(model.asked) <= 31
+    assert answer.calls == len(model.requests) <= 31
     if not junk or name == "GraphRAG":
         assert answer.text == ""
     if name in ("GraphRAG", "GAM"):
@@ -257,10 +257,10 @@ def test_replies_that_cannot_be_read_cost_calls_and_end(name, junk):
 def test_a_second_question_has_the_same_build(name):
     """So a model's cache has it."""
     first, second = Scripted(good_reader()), Scripted(good_reader())
-    steps = [step.stage for step in METHODS[name]("Who sold the brass lamp?", book(), first).trace if step.asked]
+    steps = [step.stage for step in METHODS[name]("Who sold the brass lamp?", book(), first).trace if step.is_call]
     METHODS[name]("Where did it rain?", book(), second)
     built = steps.count(BUILD)
-    assert first.asked[:built] == second.asked[:built] != []
+    assert first.requests[:built] == second.requests[:built] != []
 
 
 @METHOD
@@ -268,7 +268,7 @@ def test_a_second_question_has_the_same_build(name):
 def test_what_it_takes_is_estimated_before_the_first_call(name, language, context):
     model, document = Scripted(good_reader(language), context), book(language, 200)
     estimate = baseline_estimate(name, document, model, size=300)
-    assert not model.asked and list(RUNS) == list(METHODS)
+    assert not model.requests and list(RUNS) == list(METHODS)
     size = {} if name in ("Direct", "RLM") else {"size": 300}
     answer = METHODS[name](QUESTION[language], document, model, Budget(), **size)
     written = sum(step.written for step in answer.trace)
@@ -289,10 +289,10 @@ def test_a_run_that_was_killed_repeats_no_call(name, tmp_path):
 
     whole, last, store = stub(), stub(), Store(tmp_path / "replies.sqlite")
     expected = run(whole)
-    for _ in whole.asked[1:]:  # each run gets one call further than the one before
+    for _ in whole.requests[1:]:  # each run gets one call further than the one before
         with pytest.raises(KeyboardInterrupt):
             run(stub(dies=2), store)
-    assert run(last, store).text == expected.text == "Ivo" and len(last.asked) == 1
+    assert run(last, store).text == expected.text == "Ivo" and len(last.requests) == 1
     again = run(stub(dies=1), store)
     assert again == run(stub(dies=1), store)
     assert again.tokens_total == expected.tokens_total  # a reply out of the cache counts as if asked anew
@@ -322,8 +322,8 @@ def test_a_reply_that_was_cut_off_is_told_so(language):
     replies = iter([Reply('{"keywords": ["a', finish="length"), Reply('{"keywords": [], "pages": [2]}')])
     model = Scripted(lambda talk: next(replies))
     [plan] = ask_and_read(Meter(model), [alone("?")], language, tokens=7, form=baselines.Plan)
-    assert plan.pages == [2] and "cut off after 7 tokens" in model.asked[1][0]["content"]
-    assert model.asked[1][0]["content"].startswith("?") and len(model.asked[1]) == 1
+    assert plan.pages == [2] and "cut off after 7 tokens" in model.requests[1][0]["content"]
+    assert model.requests[1][0]["content"].startswith("?") and len(model.requests[1]) == 1
 
 
 texts = st.text(st.sampled_from("ab 灯。\n"), max_size=400)
@@ -407,7 +407,7 @@ def test_a_worker_without_a_reply_hands_on_what_it_got():
     workers = model.prompts("worker")
     assert "could not be used" in workers[2]
     assert "\nS1\n\n" in workers[3]  # the third worker has the first one's summary
-    assert answer.calls == len(model.asked) and "no words" in notes(answer)[0]
+    assert answer.calls == len(model.requests) and "no words" in notes(answer)[0]
 
 
 def test_a_chain_that_the_budget_ends_answers_from_what_was_read():
@@ -428,7 +428,7 @@ def test_graphrag_extracts_gleans_reports_maps_and_reduces(language):
     order = ["extract", "glean", "report", "map", "last"]  # one batch each
     assert list(dict.fromkeys(model.kinds)) == [kind(batch[0]) for batch in model.batches] == order
     assert model.kinds.count("extract") == model.kinds.count("glean") > 3
-    for talk in model.asked:
+    for talk in model.requests:
         if kind(talk) == "glean":
             assert [message["role"] for message in talk] == ["user", "assistant", "user"]
             assert baselines.Extracted.model_validate_json(talk[1]["content"]).entities
@@ -554,7 +554,7 @@ def test_a_plan_that_cannot_be_read_falls_back_on_the_question_and_a_page_withou
 def test_what_was_found_is_answered_from_where_the_budget_ends():
     more = '{"enough": false, "request": "rain"}'
     whole, _ = played(baselines.gam, reflect=more, size=150)
-    built = sum(step.asked and step.stage == BUILD for step in whole.trace)
+    built = sum(step.is_call and step.stage == BUILD for step in whole.trace)
     answer, _ = played(baselines.gam, reflect=more, budget=Budget(calls=built + 3), size=150)
     assert answer.calls == built + 3 and answer.text == ""  # nothing is left for the last call
     answer, _ = played(baselines.gam, budget=Budget(calls=3), size=150)
@@ -606,13 +606,13 @@ def test_a_model_sees_what_its_code_printed(language):
     document = book(language)
     model = Scripted(good_reader(language, task=turns))
     answer = baselines.answer_by_code(QUESTION[language], document, model)
-    seen = [talk[-1]["content"] for talk in model.asked]
+    seen = [talk[-1]["content"] for talk in model.requests]
     assert answer.text == "half" and answer.calls == 5
     assert QUESTION[language] in seen[0] and str(len(document.text)) in seen[0] and FACT[language] not in seen[0]
     assert f"{len(document.text) // 2} {document.text[:10]}" in seen[1]
     assert "line 1: ZeroDivisionError" in seen[2]
     assert seen[3] == baselines.TOLD[language]["nothing"] and seen[4] == baselines.TOLD[language]["neither"]
-    assert [message["role"] for message in model.asked[-1]] == ["user", *["assistant", "user"] * 4]
+    assert [message["role"] for message in model.requests[-1]] == ["user", *["assistant", "user"] * 4]
     assert set(seen[1:]) <= set(notes(answer)) and "shut in by" in notes(answer)[0]
 
 
@@ -622,11 +622,11 @@ def test_the_second_model_sees_its_prompt_alone_and_is_no_program():
     query = lambda talk: f"```python\nFINAL('inner')\n```{talk[0]['content'][:6]}"  # noqa: E731
     answer, model = played(baselines.answer_by_code, task=code, query=query)
     assert model.kinds == ["task", "query", "query", "query"] and [len(batch) for batch in model.batches] == [1, 2, 1]
-    assert all(len(talk) == 1 for talk in model.asked)
-    assert model.asked[1][0]["content"] == book().text[:20]
+    assert all(len(talk) == 1 for talk in model.requests)
+    assert model.requests[1][0]["content"] == book().text[:20]
     assert answer.text == "```python\nFINAL('inner')\n```So?"  # what it wrote was not run
-    assert answer.calls == 4 and [step.stage for step in answer.trace if step.asked] == [ANSWER, *[baselines.QUERY] * 3]
-    assert answer.tokens_first_call == model.count_tokens(model.asked[0])
+    assert answer.calls == 4 and [step.stage for step in answer.trace if step.is_call] == [ANSWER, *[baselines.QUERY] * 3]
+    assert answer.tokens_first_call == model.count_tokens(model.requests[0])
 
 
 @shut_in
@@ -634,7 +634,7 @@ def test_a_query_that_is_too_long_is_not_asked(language):
     code = "```python\nfor reply in llm_query_batched([context * 20, 'short']): print(reply)\n```"
     _, model = played(baselines.answer_by_code, language, 200, task=coded(code, "FINAL(x)"), context=3000)
     assert model.kinds == ["task", "query", "task"]
-    assert baselines.TOLD[language]["long"].split("{")[0] in model.asked[-1][-1]["content"]
+    assert baselines.TOLD[language]["long"].split("{")[0] in model.requests[-1][-1]["content"]
 
 
 @shut_in
@@ -653,7 +653,7 @@ def test_a_process_that_was_stopped_is_told_of_and_replaced():
     codes = ["kept = 1", "while True: pass", "print('kept' in globals(), len(context))", "import os\nos._exit(0)"]
     turns = coded(*map(fenced, codes), "FINAL(done)")
     answer, model = played(baselines.answer_by_code, task=turns, limits=sandbox.Limits(seconds=2))
-    seen = [talk[-1]["content"] for talk in model.asked]
+    seen = [talk[-1]["content"] for talk in model.requests]
     assert answer.text == "done"
     assert "(time)" in seen[2] and f"False {len(book().text)}" in seen[3] and "ended itself" in seen[4]
 
@@ -663,16 +663,16 @@ def test_the_oldest_turns_fall_out_of_a_small_window():
     turns = iter(f"```python\nprint('turn {i} ' * 100)\n```" for i in range(100))
     answer, model = played(baselines.answer_by_code, task=lambda talk: next(turns), context=2400, iterations=12)
     assert any("turns do not fit" in note for note in notes(answer))
-    longest = max(model.asked, key=len)
-    assert len(model.asked[-1]) < 2 * 12 and "turn 11" in model.asked[-1][-1]["content"]
-    assert longest[0] == model.asked[0][0]
+    longest = max(model.requests, key=len)
+    assert len(model.requests[-1]) < 2 * 12 and "turn 11" in model.requests[-1][-1]["content"]
+    assert longest[0] == model.requests[0][0]
 
 
 @shut_in
 def test_an_output_is_shown_with_its_middle_left_out():
     task = coded(fenced("print('begin ' + 'word ' * 50_000 + 'end')"), "FINAL(x)")
     _, model = played(baselines.answer_by_code, task=task)
-    seen = model.asked[1][-1]["content"]
+    seen = model.requests[1][-1]["content"]
     assert "begin word" in seen and "left out here" in seen and "printed 250" in seen and tokens_of(seen) < 2200
 
 
@@ -690,7 +690,7 @@ def test_code_is_not_run_where_it_cannot_be_shut_in(monkeypatch):
     monkeypatch.setattr(sandbox.Sandbox, "_start", refuse)
     model = Scripted(good_reader())
     refused(lambda: baselines.answer_by_code(QUESTION["en"], book(), model), "open to files", MindscapeError)
-    assert not model.asked
+    assert not model.requests
 
 
 def test_a_list_that_was_cut_off_keeps_its_whole_items(language):

@@ -288,7 +288,7 @@ class _Hostile:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("within", [lambda it: it, lambda it: {"a": it}, lambda it: {it: "a"}, lambda it: {"a": [it]}])
+@pytest.mark.parametrize("within", [lambda x: x, lambda x: {"a": x}, lambda x: {x: "a"}, lambda x: {"a": [x]}])
 def test_a_hostile_pickle_is_refused(folder, tmp_path, protocol, within):
     crime = tmp_path / "crime"
     hostile = pickle.dumps(within(_Hostile(crime)), protocol=protocol)

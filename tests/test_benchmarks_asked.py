@@ -130,12 +130,12 @@ def test_ranks_and_answers_of_mia_rag(name, tokenizer):
     model.backend = None  # the generator of MiA-RAG looks at it
     replies = benchmark_answers(model, some, shown, told_of)
     assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}
-    for prompt, item, passages in zip(model.asked, some.items, shown, strict=False):
+    for prompt, item, passages in zip(model.requests, some.items, shown, strict=False):
         assert item.question in prompt and passages[0] in prompt and told_of[item.doc_id] in prompt
     assert set(asking.scores(some.items, replies))
-    model.asked.clear()
+    model.requests.clear()
     benchmark_answers(model, some, shown, told_of, template=OWNERS)
-    assert model.asked[0].startswith("Read: ") and told_of[some.items[0].doc_id] in model.asked[0]
+    assert model.requests[0].startswith("Read: ") and told_of[some.items[0].doc_id] in model.requests[0]
     model.says = lambda prompt, trial: " "
     assert benchmark_answers(model, some, shown) == [""] * len(some.items)
 
@@ -171,12 +171,12 @@ def test_the_owners_prompt_reaches_the_generator(tokenizer):
     model = Model(lambda prompt, trial: reply_to("nocha") if step_of(prompt) is None else said())
     replies = answers(model, held.memory, held.claims, [(0,)] * 2, template=OWNERS)
     assert [reply.value for reply in replies] == ["TRUE", "TRUE"]
-    assert all(prompt.startswith("Read: ") and held.memory.texts[0] in prompt for prompt in model.asked)
+    assert all(prompt.startswith("Read: ") and held.memory.texts[0] in prompt for prompt in model.requests)
 
     shelf, settings = Shelf(held.memory, Bag(), live=True), Settings(top=1, k=1, inputs=("sig",))
     traces = agent.run(model, shelf, held.claims, settings, template=OWNERS)
     assert [trace.answers["sig"].value for trace in traces] == ["TRUE", "TRUE"]
-    assert sum(prompt.startswith("Read: ") for prompt in model.asked) == 4
+    assert sum(prompt.startswith("Read: ") for prompt in model.requests) == 4
 
 
 def test_an_overview_tells_what_could_be_read_or_what_was():

@@ -78,7 +78,7 @@ def through(book, chunks, question, tokenizer):
 @pytest.mark.parametrize("kind", scoring.KINDS)
 def test_a_builder_without_faults_ends_with_the_gold_graph(seed, kind, tokenizer):
     book = storyworld.book(seed, 15_000)
-    chunks, question = split_blocks(book, tokenizer), scoring.asked(book, kind)
+    chunks, question = split_blocks(book, tokenizer), scoring.question_for(book, kind)
     run = through(book, chunks, question, tokenizer)
     assert run.graph == rebuild(scoring.perfect(book, question, chunks)) and run.graph.nodes
 
@@ -109,7 +109,7 @@ def test_a_build_asks_in_the_builder_s_words(tokenizer):
     model, blocks = Scripted(lambda *_: reply), split_blocks(book, tokenizer)[:2]
     journal = noted(book.document, "Who?", LanguageModel(model), blocks=blocks, held=True, role=BUILDER)
     assert [entry.reply for entry in journal.entries] == [reply, reply] and not rebuild(journal).nodes
-    assert all('"bears"' in talk[0]["content"] and schema["title"] == "Noted" for talk, _, schema in model.asked)
+    assert all('"bears"' in talk[0]["content"] and schema["title"] == "Noted" for talk, _, schema in model.requests)
 
 
 # Verifying

@@ -49,7 +49,7 @@ def listed(prompt):
     """A list of the sentences of the document in the prompt, by their ends."""
     text = prompt.split("Document:\n")[-1].split("文档：\n")[-1]
     spans = [text[span.start : span.end].strip() for span in sentences(text, "zh" if "。" in text else "en")]
-    return json.dumps([f"{one[:9]}[MASK]{one[-9:]}" for one in spans if one], ensure_ascii=False)
+    return json.dumps([f"{span[:9]}[MASK]{span[-9:]}" for span in spans if span], ensure_ascii=False)
 
 
 def all_of(tokenizer):
@@ -154,7 +154,7 @@ def test_semantic_borders_are_the_furthest_neighbours(tokenizer):
 def test_lumber_asks_group_by_group(tokenizer):
     model = model_of(lambda prompt: f"I think: Answer: ID {shown(prompt)[-1]:04d}.")
     made = Lumber(model, tokenizer, theta=150).cut(NOTE, None)
-    groups = [shown(talk[-1]["content"]) for talk, *_ in model.backend.asked]
+    groups = [shown(talk[-1]["content"]) for talk, *_ in model.backend.requests]
     assert groups[0][0] == 0 and all(b[0] == a[-1] for a, b in pairwise(groups))
     units = paragraphs(NOTE)
     first = [group[0] for group in groups]
@@ -196,7 +196,7 @@ def test_a_document_is_data(tokenizer):
     model = model_of(lambda prompt: "no")
     for chunker in (Listing(model, tokenizer), Lumber(model, tokenizer, theta=30)):
         assert tiles(document, chunker.cut(document, None).chunks)
-    assert "{first}" in model.backend.asked[0][0][-1]["content"]
+    assert "{first}" in model.backend.requests[0][0][-1]["content"]
 
 
 def test_the_memory_s_chunks(tokenizer):
@@ -254,11 +254,11 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
     assert all(chunker.name == name for name, chunker in found.items())
     (first,) = chunkers.cuts(found["lumber"], [NOTE], 40)
     assert [path.name.split(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["cut"]
-    calls = len(backend.asked)
+    calls = len(backend.requests)
     assert first == found["lumber"].cut(NOTE, 40) and calls > 0
     other = Store(tmp_path / "other.sqlite", tmp_path / "store")
     store.use(other)
-    assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.asked) == calls
+    assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.requests) == calls
     assert len(other.keys) == 1
     assert next(other.remake(count=1)).agrees
 

@@ -127,15 +127,15 @@ def reporter(graph=GRAPH, store=None, say=None, **options):
 
 def test_a_report_is_written_when_it_is_asked_for_and_once(tmp_path):
     reports, stub, meter = reporter(store=Store(tmp_path / "reports.sqlite", tmp_path))
-    assert len(reports.communities) == 2 and not stub.asked
+    assert len(reports.communities) == 2 and not stub.requests
     meter.stage = "answer"
-    assert reports.read([1])[0].title == "Four friends" and len(stub.asked) == 1
-    assert "about e" in stub.asked[0][0][0]["content"] and "about a" not in stub.asked[0][0][0]["content"]
-    assert [report.impact_rating for report in reports.read([0, 1, 0])] == [6, 6, 6] and len(stub.asked) == 2
+    assert reports.read([1])[0].title == "Four friends" and len(stub.requests) == 1
+    assert "about e" in stub.requests[0][0][0]["content"] and "about a" not in stub.requests[0][0][0]["content"]
+    assert [report.impact_rating for report in reports.read([0, 1, 0])] == [6, 6, 6] and len(stub.requests) == 2
     assert meter.stage == "answer" and {step.stage for step in meter.steps} == {REPORT}
     again, idle, counted = reporter(store=Store(tmp_path / "reports.sqlite", tmp_path))
     again.read([0, 1])
-    assert not idle.asked and (counted.calls, counted.tokens) == (meter.calls, meter.tokens) == (2, meter.tokens)
+    assert not idle.requests and (counted.calls, counted.tokens) == (meter.calls, meter.tokens) == (2, meter.tokens)
 
 
 def test_a_part_that_changed_gets_another_report(tmp_path):
@@ -146,7 +146,7 @@ def test_a_part_that_changed_gets_another_report(tmp_path):
     for graph, options, calls in [(GRAPH, {}, 0), (half, {}, 1), (changed, {}, 1), (GRAPH, {"language": "zh"}, 2)]:
         reports, stub, _ = reporter(graph, store, **options)
         reports.read([0, 1])
-        assert len(stub.asked) == calls
+        assert len(stub.requests) == calls
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_what_is_no_report_is_kept_nowhere(tmp_path, bad):
     reports, stub, _ = reporter(store=store, say=say)
     assert [report is None for report in reports.read([0, 1])] == [True, False] == [i in reports.unreadable for i in (0, 1)]
     reports.read([0, 1])
-    assert len(stub.asked) == 2 and len(store.cache) == 1
+    assert len(stub.requests) == 2 and len(store.cache) == 1
     again, stub, _ = reporter(store=store)
-    assert None not in again.read([0, 1]) and len(stub.asked) == 1
+    assert None not in again.read([0, 1]) and len(stub.requests) == 1
 
 
 def test_caps_pass_through_and_the_stage_comes_back():
     reports, stub, meter = reporter(budget=Budget(calls=1))
     refused(lambda: reports.read([0, 1]), "budget of 1 calls", BudgetSpent)
-    assert not stub.asked and meter.stage == "build" and reports.read([0])[0]
+    assert not stub.requests and meter.stage == "build" and reports.read([0])[0]
     reports, _, _ = reporter(cap=10)
     assert not isinstance(refused(lambda: reports.read([0]), "cap", BudgetReached), BudgetSpent)
     refused(lambda: reports.read([2]), "no part 2: expected 0 to 1")

@@ -76,11 +76,11 @@ def test_six_methods_answer_and_say_what_it_took(answers_of):
         assert lamp.tokens_total == sum(sum(of[1:]) for of in lamp.spent.values()) <= 500 * lamp.length
         assert 0 < lamp.compaction < 20 and bool(lamp.build) == (name not in ("Direct", "RLM"))
         assert 0 < len(lamp.trace) <= 4 and lamp.trace[0][0] == 1
-    kept, calls = store.current(), len(stub.asked)
+    kept, calls = store.current(), len(stub.requests)
     assert [path.name.split(".")[0] for path in kept.shipped.glob("*.jsonl")] == ["answer"]  # no reply travels
     store.use(Store(kept.cache.path.with_name("empty.sqlite"), kept.shipped))
-    assert answers_of(stub) == found and len(stub.asked) == calls
-    assert answers_of(stub, settings=MethodSettings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.asked) > calls
+    assert answers_of(stub) == found and len(stub.requests) == calls
+    assert answers_of(stub, settings=MethodSettings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.requests) > calls
 
 
 @pytest.mark.parametrize("dies", [1, 2, 9, 20])
@@ -97,7 +97,7 @@ def test_a_run_that_was_cut_short_goes_on(answers_of, dies):
     again, whole = Stub(say), Stub(say)
     found = answers_of(again)
     store.use(Store(store.current().cache.path.with_name("empty.sqlite"), store.current().shipped.with_name("none")))
-    assert found == answers_of(whole) and len(again.asked) + dies - 1 <= len(whole.asked) + 1
+    assert found == answers_of(whole) and len(again.requests) + dies - 1 <= len(whole.requests) + 1
 
 
 def test_a_method_without_an_answer_stage_has_no_compaction(answers_of):
@@ -121,7 +121,7 @@ def test_labels_and_judging_are_estimated_before_a_call():
     stub, novel = Stub(say), storyworld.book(storyworld.DEVELOP[0], tokens=15_000)
     assert comparison.estimated_judge(TASKS, LanguageModel(stub)).calls == len(NAMES) * len(TASKS)
     estimate = comparison.estimated_labels([novel], LanguageModel(stub), share=3)
-    assert estimate.calls == 12 and estimate.prompt_tokens > 0 and not stub.asked
+    assert estimate.calls == 12 and estimate.prompt_tokens > 0 and not stub.requests
 
 
 def test_the_length_of_a_text_is_in_the_server_s_tokens():
@@ -137,7 +137,7 @@ def test_the_length_of_a_text_is_in_the_server_s_tokens():
 def test_choices_are_scored_by_letter():
     options = ("at the mill", "at the inn")
     choice = comparison.Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", options, "B")
-    assert "B. at the inn" in choice.asked
+    assert "B. at the inn" in choice.query
     said = [Answer(text) for text in ("The answer is B.", "A", "", "Ivo")]
     found = scored([choice, choice, choice, TASKS[0]], said, None)
     assert [(row.correct, row.reason) for row in found] == [(True, "B"), (False, "A"), (False, "no answer"), (True, "")]
@@ -150,8 +150,8 @@ def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, 
     task = of_book(book)[0]
     choice = comparison.as_choice(task, book)
     shown, right = replace(choice, shown=True), choice.options[LETTERS.index(choice.letter)]
-    assert (right, choice.asked, choice.held) == (task.gold[0], task.question, {"options": choice.options})
-    assert (shown.asked, shown.held) == (answer.with_options(task.question, choice.options), {})
+    assert (right, choice.query, choice.held) == (task.gold[0], task.question, {"options": choice.options})
+    assert (shown.query, shown.held) == (answer.with_options(task.question, choice.options), {})
     first = choice.options[0]
 
     def choose(prompt, tools, schema):
@@ -166,8 +166,8 @@ def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, 
     for said, some in (("smoke", task), (first, choice)):
         found = comparison.answered([some], **given)
         assert [of[0].text for of in found.values()][:1] == [said]
-        calls = len(stub.asked)
-        assert comparison.answered([some], **given) == found and len(stub.asked) == calls
+        calls = len(stub.requests)
+        assert comparison.answered([some], **given) == found and len(stub.requests) == calls
     assert found["MindGraph"][0].text == first
     [verdict] = scored([choice], found["Direct"], None)
     assert (verdict.stage, verdict.correct) == ("choice", choice.letter == "A")
@@ -214,18 +214,18 @@ def test_benchmarks_items_become_tasks(monkeypatch):
     free = Item("1", "note", "Who?", ("Ivo", "the miller"))
     choice = Item("2", "note", "Who?", ("Ivo",), ("Ann", "Ivo"), "B")
     monkeypatch.setattr(long_reason, "stream", lambda name, folder: iter([NOTE, free, choice]))
-    told = ("note", 56_000, 40_000, False, "global", "set-aggregation", "")
-    one, two = comparison.of_benchmarks([Judged("loogle", "1", *told), Judged("loogle", "2", *told)])
-    assert (one.id, one.gold, one.options, one.breadth) == ("loogle/1", ("Ivo", "the miller"), (), "global")
-    assert (two.letter, two.options, two.document.id) == ("B", ("Ann", "Ivo"), "note")
+    about = ("note", 56_000, 40_000, False, "global", "set-aggregation", "")
+    first, second = comparison.of_benchmarks([Judged("loogle", "1", *about), Judged("loogle", "2", *about)])
+    assert (first.id, first.gold, first.options, first.breadth) == ("loogle/1", ("Ivo", "the miller"), (), "global")
+    assert (second.letter, second.options, second.document.id) == ("B", ("Ann", "Ivo"), "note")
 
 
 def test_labels_with_evidence_and_without(answers_of):
     novel, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), Stub(say)
     found = labels([novel], LanguageModel(stub), share=3)
-    assert len(found) == 6 and len(stub.asked) == 12 and all(label.labelled.stable for label in found)
+    assert len(found) == 6 and len(stub.requests) == 12 and all(label.labelled.stable for label in found)
     assert {label.evidence for label in found} == {True, False} and found[0].labelled.label.breadth == "global"
-    assert labels([novel], LanguageModel(stub), share=3) == found and len(stub.asked) == 12
+    assert labels([novel], LanguageModel(stub), share=3) == found and len(stub.requests) == 12
     junk = labels([novel], LanguageModel(Stub(lambda *_: "hm", name="junk")), share=1)
     assert [label.labelled.passes for label in junk] == [(None, None)] * 2
 

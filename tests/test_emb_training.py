@@ -280,7 +280,7 @@ def test_who_is_who_gives_nothing_away(book):
 
 def test_tellings_in_the_place_of_chunks(tokenizer, book):
     sentences = [book.document[span].strip() for span in update.tellings(book)]
-    every = {book.document[span].strip() for spans in book.told.events.values() for span in spans}
+    every = {book.document[span].strip() for spans in book.telling.events.values() for span in spans}
     assert len(set(sentences)) == len(sentences) and set(sentences) == every
     questions = {question.id: question for question in book.questions}
     examples = update.of_story(book, tokenizer, alone=True)
@@ -324,9 +324,9 @@ def test_a_name_becomes_a_trade(tokenizer, book):
 
 def test_what_is_to_be_found(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
-    units, asked = update.to_find(book, tokenizer, "chunk")
+    units, wanted = update.to_find(book, tokenizer, "chunk")
     assert units == [book.document[chunk].strip() for chunk in chunks]
-    by_id = {question.id: right for question, right in asked}
+    by_id = {question.id: right for question, right in wanted}
     for question in book.questions:
         right = update.evidence(book, question, chunks)
         assert by_id.get(question.id) == (set(right) if 0 < len(right) <= update.MOST else None)
@@ -347,13 +347,13 @@ def test_what_is_found_on_novels(task, vector, novels, base, tokenizer, own_stor
 
 
 def test_what_is_sought_on_a_novel(novels, tokenizer):
-    units, asked = retrieval.sought(novels[1], "chunk", tokenizer)
+    units, rows = retrieval.sought(novels[1], "chunk", tokenizer)
     texts, pairs = update.to_find(novels[1], tokenizer, "chunk")
-    told = [(question.question, question.needs_binding, sorted(right)) for question, right in pairs]
-    assert units == texts and [(one.question, one.binding, [*one.right]) for one in asked] == told
-    names, asked = retrieval.sought(novels[1], "who", tokenizer)
-    right = [(one.id, one.question, [*one.units["node"].positives], True) for one in update.who_is_who(novels[1])]
-    assert [(one.id, one.question, [names[i] for i in one.right], one.binding) for one in asked] == right
+    expected = [(question.question, question.needs_binding, sorted(right)) for question, right in pairs]
+    assert units == texts and [(row.question, row.binding, [*row.right]) for row in rows] == expected
+    names, rows = retrieval.sought(novels[1], "who", tokenizer)
+    right = [(row.id, row.question, [*row.units["node"].positives], True) for row in update.who_is_who(novels[1])]
+    assert [(row.id, row.question, [names[i] for i in row.right], row.binding) for row in rows] == right
 
 
 def test_any_encoder_takes_an_embedders_place():
@@ -371,10 +371,10 @@ def test_what_is_found_on_plays(tokenizer, own_store):
     plays = [retrieval.play(name) for name in ("macbeth", "hamlet")]
     found = retrieval.found(embedding.PlainEmbedder(Letters(), 1), plays, tokenizer)
     each = [retrieval.sought(play, "chunk", tokenizer)[1] for play in plays]
-    asked = [one for some in each for one in some]
-    assert list(found) == [one.id for one in asked] and len(asked) > 20 and not any(one.binding for one in asked)
-    one, chunks = asked[0], passages.cut(plays[0], tokenizer)
-    question = next(question for question in plays[0].questions if question.id == one.id)
+    rows = [row for some in each for row in some]
+    assert list(found) == [row.id for row in rows] and len(rows) > 20 and not any(row.binding for row in rows)
+    row, chunks = rows[0], passages.cut(plays[0], tokenizer)
+    question = next(question for question in plays[0].questions if question.id == row.id)
     quotes = [plays[0].document[span] for span in question.evidence]
     held = [i for i, chunk in enumerate(chunks) if any(quote in plays[0].document[chunk] for quote in quotes)]
     assert set(held) <= set(row.right)

@@ -277,7 +277,7 @@ def test_pairings_one_by_one():
 
     null = [value(*x, *y) for x, y in product(permutations([0, 1, 2]), permutations([3, 4]))]
     assert found.value == pytest.approx(value(*range(5))) and found.n == 5
-    assert found.p == pytest.approx(np.mean([one >= found.value - 1e-9 for one in null]), abs=0.01)
+    assert found.p == pytest.approx(np.mean([value >= found.value - 1e-9 for value in null]), abs=0.01)
     profile = 10 * np.sin(np.arange(7))
     again = geometry.pairing_test(a + profile, b + profile + np.arange(5)[:, None], groups, resamples=20_000)
     assert again.value == pytest.approx(found.value) and again.p == found.p

@@ -74,7 +74,7 @@ def test_429_waits_as_long_as_it_is_told():
         began = time.monotonic()
         assert at(server).chat(HELLO).text == "Francisco"
         assert time.monotonic() - began >= 0.3
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_429_waits_as_long_as_it_is_told():
 def test_trouble_is_tried_again_and_one_line_with_url_and_cause_where_it_lasts(trouble, said):
     with Scripted(trouble, says("Francisco")) as server:
         assert at(server, timeout=0.3).chat(HELLO).text == "Francisco"
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
     with Scripted(trouble) as server:
         message = str(refused(lambda: at(server, timeout=0.3, retries=1).chat(HELLO), said, LLMError))
-        assert message.startswith(server.url) and "\n" not in message and len(server.asked) == 2
+        assert message.startswith(server.url) and "\n" not in message and len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_trouble_is_tried_again_and_one_line_with_url_and_cause_where_it_lasts(t
 )
 def test_hopeless_trouble_is_not_tried_again(trouble, said):
     with Scripted(trouble) as server:
-        assert "\n" not in str(refused(lambda: at(server).chat(HELLO), said, LLMError)) and len(server.asked) == 1
+        assert "\n" not in str(refused(lambda: at(server).chat(HELLO), said, LLMError)) and len(server.requests) == 1
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}])
@@ -165,7 +165,7 @@ def test_half_a_surrogate_pair_is_replaced_and_the_reply_kept(tmp_path, sent, go
     with Scripted(says(sent)) as server:
         for _ in range(2):
             assert at(server, Store(tmp_path / "s.sqlite")).chat(HELLO).text == got
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def test_base_url_from_the_environment(monkeypatch):
@@ -203,10 +203,10 @@ def test_every_conversation_is_sent_its_own_schema():
         model = at(server)
         other = {"title": "other", "type": "integer", "maximum": 4}
         model.chat([HELLO, [*HELLO, *HELLO]], schema=[{"title": "one", "type": "integer"}, other])
-        sent = {len(request["messages"]): request["response_format"]["json_schema"]["name"] for request in server.asked}
+        sent = {len(request["messages"]): request["response_format"]["json_schema"]["name"] for request in server.requests}
         assert sent == {1: "one", 2: "other"}
         model.chat([HELLO], schema=[{"title": "held", "lark": "start: INT"}], max_new_tokens=3)
-        assert "response_format" not in server.asked[-1]
+        assert "response_format" not in server.requests[-1]
 
 
 @pytest.mark.parametrize("form", ["short", "paper"])
@@ -240,9 +240,9 @@ def test_a_proxy_that_cannot_be_used_is_one_line(monkeypatch, proxy):
 
 def test_what_is_sent():
     with Scripted(says('{"name": "Bob", "age": 3}')) as server:
-        told = {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4}
+        settings = {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 4}
         at(server).chat(HELLO, schema=Person, max_new_tokens=7, temperature=0.5, top_p=0.9, seed=4, stop="END")
-        sent = server.asked[0]
+        sent = server.requests[0]
         assert sent | settings | {"stop": ["END"]} == sent
         form = sent["response_format"]["json_schema"]
         assert form["name"] == "Person" and form["strict"] is False  # pydantic's objects are open by default
@@ -258,7 +258,7 @@ def test_tools_there_and_back():
         assert reply.tool_calls == (llm.ToolCall("search", {"query": "Yorick"}, "c1"),) and not reply.invalid
         result = {"role": "tool", "tool_call_id": "c1", "content": "a skull"}
         assert model.chat([*HELLO, reply.message, result], tools=tools).text == "A jester."
-        sent = server.asked[1]["messages"][1]["tool_calls"][0]
+        sent = server.requests[1]["messages"][1]["tool_calls"][0]
         assert json.loads(sent["function"]["arguments"]) == {"query": "Yorick"} and sent["id"] == "c1"
 
 

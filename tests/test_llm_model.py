@@ -24,17 +24,17 @@ class Parrot:
     name, context = "openai:gpt-4o", None
 
     def __init__(self, says=lambda prompt: f"{prompt} indeed", fingerprint="parrot"):
-        self.says, self.fingerprint, self.asked = says, fingerprint, []
+        self.says, self.fingerprint, self.requests = says, fingerprint, []
 
     def generate(self, prompts, sampling, tools=(), schema=None):
         for i in reversed(range(len(prompts))):
             text = prompts[i] if isinstance(prompts[i], str) else prompts[i][-1]["content"]
-            self.asked.append(text)
+            self.requests.append(text)
             yield i, llm.Reply(self.says(text), prompt_tokens=len(text), completion_tokens=10, seconds=0.5)
 
     def score(self, pairs):
         for i, (prompt, continuation) in enumerate(pairs):
-            self.asked.append((prompt, continuation))
+            self.requests.append((prompt, continuation))
             yield i, llm.Score(-float(len(continuation)), len(continuation), len(prompt))
 
     def count_tokens(self, prompt, tools=()):
@@ -69,7 +69,7 @@ def test_order_is_kept_and_a_question_asked_once(prompts):
     parrot = Parrot()
     model = llm.LanguageModel(parrot)
     assert [reply.text for reply in model.complete(prompts)] == [f"{prompt} indeed" for prompt in prompts]
-    assert sorted(parrot.asked) == sorted(set(prompts))
+    assert sorted(parrot.requests) == sorted(set(prompts))
     assert model.ledger.calls == len(prompts) and model.ledger.cached == len(prompts) - len(set(prompts))
 
 
@@ -78,16 +78,16 @@ def test_the_cache_answers_the_same_question_and_no_other(store):
     first = llm.LanguageModel(parrot, store=store).complete(["a", "b"])
     again = llm.LanguageModel(parrot, store=store)
     assert [r.text for r in again.complete(["b", "a"])] == [r.text for r in reversed(first)]
-    assert len(parrot.asked) == 2 and again.ledger.cached == 2 and again.ledger.tokens == 0
+    assert len(parrot.requests) == 2 and again.ledger.cached == 2 and again.ledger.tokens == 0
     assert again.complete("a").cached and not first[0].cached
     for i, how in enumerate(({"max_new_tokens": 9}, {"seed": 1}, {"temperature": 0.1}, {"stop": ["x"]})):
         assert not again.complete("a", **how).cached and again.complete("a").cached
-        assert len(parrot.asked) == 3 + i
+        assert len(parrot.requests) == 3 + i
     for how in ({}, {"tools": [{"function": {"name": "f"}}]}):
         assert not again.chat(user("a"), **how).cached
-    assert not again.score("a", ["b"])[0].cached and len(parrot.asked) == 9
+    assert not again.score("a", ["b"])[0].cached and len(parrot.requests) == 9
     assert not llm.LanguageModel(Parrot(fingerprint="other"), store=store).complete("a").cached
-    assert again.score("a", ["b"])[0].cached and len(parrot.asked) == 9
+    assert again.score("a", ["b"])[0].cached and len(parrot.requests) == 9
 
 
 def test_only_valid_replies_are_cached(store):
@@ -134,7 +134,7 @@ def test_half_a_surrogate_pair_is_stored_and_recorded(store, tmp_path):
     parrot, path = Parrot(lambda _: "好\ud83d"), tmp_path / "r.jsonl"
     for _ in range(2):
         assert llm.LanguageModel(parrot, store=store, record=path).complete("a").text == "好\ud83d"
-    assert len(parrot.asked) == 1 and llm.load(f"replay:{path}").complete("a").text == "好\ud83d"
+    assert len(parrot.requests) == 1 and llm.load(f"replay:{path}").complete("a").text == "好\ud83d"
 
 
 # ---------------------------------------------------------------- ledger, cap, estimate
@@ -160,7 +160,7 @@ def test_after_a_cap_the_run_goes_on_where_it_was(store):
         llm.LanguageModel(Parrot(), store=store, ledger=llm.Ledger(cap_tokens=60)).complete(prompts, max_new_tokens=10)
     parrot = Parrot()
     llm.LanguageModel(parrot, store=store).complete(prompts, max_new_tokens=10)
-    assert sorted(parrot.asked) == prompts[3:]
+    assert sorted(parrot.requests) == prompts[3:]
 
 
 def test_money():
@@ -252,7 +252,7 @@ def test_a_path_that_cannot_be_recorded_to_fails_before_anything_is_asked(tmp_pa
     for path in (tmp_path, tmp_path / "file" / "r.jsonl"):
         parrot = Parrot()
         error = refused(partial(llm.LanguageModel(parrot, record=path).complete, "a"), "cannot record to .*")
-        assert not parrot.asked and "\n" not in str(error)
+        assert not parrot.requests and "\n" not in str(error)
 
 
 def test_a_recording_that_fails_later_loses_no_reply(tmp_path, store):
@@ -299,7 +299,7 @@ def test_a_recording_is_of_one_model(tmp_path):
     llm.LanguageModel(Parrot(), record=path).complete("a")
     said = r"r\.jsonl holds replies of openai:gpt-4o: record openai:other to another file"
     refused(lambda: llm.LanguageModel(other, record=path).complete("a"), said)
-    assert not other.asked
+    assert not other.requests
     llm.LanguageModel(other, record=tmp_path / "2.jsonl").complete("a")
     with path.open("ab") as file:
         file.write((tmp_path / "2.jsonl").read_bytes())
@@ -376,4 +376,4 @@ def test_a_server_is_not_asked_again_by_a_spot_check(tmp_path):
         for _ in range(2):
             kept = Store(tmp_path / "kept.sqlite")
             llm.LanguageModel(parrot, store=kept).chat([user(text) for text in "abc"])
-        assert len(list(kept.remake(count=2))) == again and len(parrot.asked) == 3 + again
+        assert len(list(kept.remake(count=2))) == again and len(parrot.requests) == 3 + again

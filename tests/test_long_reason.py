@@ -82,7 +82,7 @@ def run(folder, stub, path=None, **options):
 def test_the_recipe(folder):
     stub = Stub(annotator)
     estimate = long_reason.estimate(LanguageModel(stub), folder, sources=SMALL)
-    assert not stub.asked
+    assert not stub.requests
     built = run(folder, stub)
     longbench, stories, loogle = (built.ends[source.name] for source in SMALL)
     ends = {"kept": 3, "not needed": 1, "not demanding": 2, "unstable": 2, "unreadable": 2}
@@ -92,7 +92,7 @@ def test_the_recipe(folder):
     assert [ends.total() for ends in built.ends.values()] == [13, 6, 3]
     assert Counter(item.source for item in built.kept) == {"longbench-v2": 3, "narrativeqa-hub": 2, "loogle": 1}
     assert all((item.breadth, item.depth) in (SAYS["Who rang"][0], SAYS["How many"][0]) for item in built.kept)
-    assert len(stub.asked) == estimate.calls == 2 * (10 + 4 + 1)  # here all that is long enough is judged
+    assert len(stub.requests) == estimate.calls == 2 * (10 + 4 + 1)  # here all that is long enough is judged
     about = long_reason.statistics(built.kept)
     assert (about.items, about.choices, about.free) == (6, 3, 3) and about.least <= about.median <= about.most
     assert "longbench-v2: 3 kept of 13 (code 1, summary 1, too short 1, unreadable 2" in str(built)
@@ -118,9 +118,9 @@ def test_a_run_that_was_killed_goes_on(folder, dies):
         file.write(b'{"source": "loog')
     again = run(folder, second)
     finished = 20 if 20 < dies <= 28 else 28 if dies > 28 else 0
-    assert again == once and len(second.asked) == 30 - finished
+    assert again == once and len(second.requests) == 30 - finished
     third = Stub(annotator)
-    assert run(folder, third) == once and not third.asked
+    assert run(folder, third) == once and not third.requests
     assert (folder / "run.jsonl").read_bytes() == (folder / "once.jsonl").read_bytes()
 
 
@@ -137,7 +137,7 @@ def test_a_source_that_has_its_number_asks_no_more(folder):
     rows = [{**many[0], "_id": str(i), "question": f"Who {i}?"} for i in range(40)]
     (folder / "longbench-v2" / "data.json").write_text(json.dumps(rows))
     built = run(folder, stub, sources=wanted[:1])
-    assert built.ends["longbench-v2"] == {"kept": 1, "not needed": 39} and len(stub.asked) == 32  # a batch, twice
+    assert built.ends["longbench-v2"] == {"kept": 1, "not needed": 39} and len(stub.requests) == 32  # a batch, twice
 
 
 def test_kept_items_are_read_again_with_their_texts(folder):
@@ -239,7 +239,7 @@ def test_two_passes_and_what_a_model_that_takes_the_first_level_is_worth():
 
     stub = Stub(first)
     labelled = annotate([Unlabelled("Who?", "Ann", 9), Unlabelled("Where?", "here", 9)], LanguageModel(stub))
-    assert len(stub.asked) == 4 and [row.stable for row in labelled] == [False, False]
+    assert len(stub.requests) == 4 and [row.stable for row in labelled] == [False, False]
     assert labelled[0].passes[0].breadth == "local" and labelled[0].passes[1].breadth == "global"
     steady = annotate([Unlabelled("Who?", "Ann", 9)], LanguageModel(Stub(lambda *_: json.dumps(label().model_dump()))))
     assert steady[0].stable and steady[0].label == label()

@@ -85,7 +85,7 @@ def test_paths_in_reverse():
     model = model_of(lambda prompt, held: thought if "Ivo" in prompt else "<outline>none</outline>")
     found = memreader.reverse(model, [(NOTE, MEMORY_OF), (chinese, memory)])
     assert found == [Triple(NOTE, f"{PATH} a ‹ b", said(NOTE, MEMORY_OF)), None]
-    prompts = [talk[-1]["content"] for talk, *_ in model.backend.asked]
+    prompts = [talk[-1]["content"] for talk, *_ in model.backend.requests]
     assert Tags(Extracted).render(found[0].memory) in prompts[0]
     assert MEMORY.parse(example(found[0]).reply)[0].think == f"{PATH} a ‹ b"
     assert memreader.reverse(model, []) == []
@@ -142,7 +142,7 @@ def test_only_what_cannot_be_read_is_asked_again(with_path):
     assert [answer.text == "held" for answer in answers] == [False, True, True, False]
     assert [answer.free for answer in answers] == [reply if isinstance(reply, str) else reply.text for reply in free]
     assert [len(answer.unread) for answer in answers] == [0, 2, 2, 0] and "cut off" in answers[2].unread[0]
-    assert [schema is not None for *_, schema in model.backend.asked] == [False] * 4 + [True] * 2
+    assert [schema is not None for *_, schema in model.backend.requests] == [False] * 4 + [True] * 2
     pairs = zip(cases, answers, strict=True)
     assert [memreader.resolved_memory(case, answer) is not None for case, answer in pairs] == [True, False, False, True]
 
@@ -151,7 +151,7 @@ def test_the_bare_role_can_be_sampled():
     model = model_of(lambda prompt, held: right(with_path=False))
     (some,) = paths(model, [NOTE], n=2, role=BARE)
     assert [path.read.memory for path in some] == [MEMORY_OF] * 2
-    assert "think" not in model.backend.asked[0][0][-1]["content"]
+    assert "think" not in model.backend.requests[0][0][-1]["content"]
     assert paths(model, [NOTE], n=1)[0][0].read is None  # the path is missing
 
 

@@ -134,8 +134,8 @@ def test_pair_accuracy_properties(said):
     assert pairs.value == sum(pairs.right) / len(said) <= single.value
     for of in (pairs, single):
         silent = (sum(row[2] == why for row in rows) for why in NoAnswer)
-        assert (of.refused, of.unparsable) == tuple(silent) and of.asked == len(rows)
-        assert of.asked == of.answered + of.refused + of.unparsable
+        assert (of.refused, of.unparsable) == tuple(silent) and of.total == len(rows)
+        assert of.total == of.answered + of.refused + of.unparsable
 
 
 def test_pair_accuracy_refuses():

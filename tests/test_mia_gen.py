@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 import storyworld
 from mindscape.ask import read_replies
 from mindscape.mia.generation import JOIN, TASKS, VARIANTS, answerable, examples, mixed, write
-from mindscape.mia.retrieval import MAIN, asked, average_ranks, scores, tokens_once
+from mindscape.mia.retrieval import MAIN, average_ranks, drawn_questions, scores, tokens_once
 from mindscape.question import Answer
 from mindscape.roles import ROLES
 from storyworld.teaching import passages
@@ -153,15 +153,15 @@ def test_claims_are_true_as_often_as_false(two_books, tokenizer):
 
 
 def test_the_same_questions_in_each_task(two_books, tokenizer):
-    some = asked(two_books, tokenizer, 4)
+    some = drawn_questions(two_books, tokenizer, 4)
     assert {task: len(of) for task, of in some.items()} == {"qa": 8, "choice": 8, "claim": 16}
-    assert some == asked(two_books, tokenizer, 4) != asked(two_books, tokenizer, 4, seed=1)
+    assert some == drawn_questions(two_books, tokenizer, 4) != drawn_questions(two_books, tokenizer, 4, seed=1)
     assert [posed.question for posed in some["qa"]] == [posed.question for posed in some["choice"]]
     for posed, true, false in zip(some["qa"], some["claim"][::2], some["claim"][1::2], strict=True):
         assert posed.question == true.question == false.question
         assert (true.gold.answer, false.gold.answer) == ("TRUE", "FALSE")
         assert posed.query != true.query != false.query and posed.right == true.right
-    more = asked(two_books, tokenizer, 6)["qa"]
+    more = drawn_questions(two_books, tokenizer, 6)["qa"]
     assert [posed.question for posed in more[:4]] == [posed.question for posed in some["qa"][:4]]
 
 
@@ -173,7 +173,7 @@ def said(task, texts):
 
 
 def test_scores_and_what_cannot_be_read(two_books, tokenizer):
-    for task, some in asked(two_books, tokenizer, 3).items():
+    for task, some in drawn_questions(two_books, tokenizer, 3).items():
         right = [ROLES[task].render(case.gold) for case in some]
         found = scores(some, said(task, right))
         numbers = [number for number in found[MAIN[task]] if not math.isnan(number)]

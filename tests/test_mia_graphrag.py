@@ -51,7 +51,7 @@ def test_a_graph_of_replies():
     assert graph.entities[1].chunks == (0, 1)
     assert graph.texts[1] == f"Tom: {SALE} {KIN}"
     assert graph.relations == (graphrag.Relation(0, 1, SALE, (0,)), graphrag.Relation(2, 1, KIN, (1,)))
-    assert graph.degrees == [1, 2, 1] and len(model.asked) == 3
+    assert graph.degrees == [1, 2, 1] and len(model.requests) == 3
 
 
 def test_who_shares_a_statement_is_tied():
@@ -237,15 +237,15 @@ PAIRS = [graphrag.Comparison(f"What of {i}?", "Ann left. Tom slept. " * 2, "Ann 
 def test_each_pair_is_shown_in_both_orders(language):
     model = Model(longer)
     verdicts = graphrag.judged(model, PAIRS, language)
-    assert len(model.asked) == 18 and len(set(model.asked)) == 18
+    assert len(model.requests) == 18 and len(set(model.requests)) == 18
     a, b = PAIRS[0].a.strip(), PAIRS[0].b
-    assert {tuple(shown(prompt)) for prompt in model.asked[:2]} == {(a, b), (b, a)}
+    assert {tuple(shown(prompt)) for prompt in model.requests[:2]} == {(a, b), (b, a)}
     assert [verdict.outcome("Diversity") for verdict in verdicts] == ["a"] * 9
     of = graphrag.win_rates(PAIRS, verdicts)
     assert set(of) == set(graphrag.CRITERIA) and of["Overall"].a == 1 and of["Overall"].first.value == 0.5
     other = [replace(pair, a=pair.b, b=pair.a) for pair in PAIRS]
     assert graphrag.win_rates(other, graphrag.judged(model, other, language))["Overall"].b == 1
-    assert set(model.asked[18:]) == set(model.asked[:18])  # the same two orders
+    assert set(model.requests[18:]) == set(model.requests[:18])  # the same two orders
 
 
 def test_who_takes_the_first_and_who_cannot_be_read():
@@ -321,9 +321,9 @@ def graph(log, chunks):
 def test_each_fact_is_told_by_its_own_words(log):
     assert len(log.facts) > 60 and all(fact.spans for fact in log.facts.values())
     for name, fact in log.facts.items():
-        assert log.told(fact.says) >= {name} and all(log.facts[key].says == fact.says for key in log.told(fact.says))
+        assert log.stated(fact.says) >= {name} and all(log.facts[key].says == fact.says for key in log.stated(fact.says))
     everything = STOP[log.language].join(fact.says for fact in log.facts.values())
-    assert log.told(everything) == set(log.facts) and log.told("") == set()
+    assert log.stated(everything) == set(log.facts) and log.stated("") == set()
 
 
 def test_a_person_has_the_facts_that_name_them(log):
@@ -340,9 +340,9 @@ def test_other_words_count_and_a_tie_counts():
     kin = next(binding for binding in log.book.world.bindings if binding.kind == "kin")
     a, b = (log.book.voice.name(person) for person in (kin.person, kin.other))
     relation = log.book.voice.relation(kin)
-    assert f"binding{kin.id}" in log.told(f"{a} – {relation} – {b}")
-    assert log.told(f"Few knew that {a} was the {relation} of {b}.") == {f"binding{kin.id}"}
-    assert not log.told(f"{a} met {b}.")
+    assert f"binding{kin.id}" in log.stated(f"{a} – {relation} – {b}")
+    assert log.stated(f"Few knew that {a} was the {relation} of {b}.") == {f"binding{kin.id}"}
+    assert not log.stated(f"{a} met {b}.")
 
 
 def test_what_a_gold_graph_holds(log, graph, chunks):
@@ -398,7 +398,7 @@ def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
         names = log.names(person)
         at = [entity.name for entity in graph.entities].index(names[0])
         said = graphrag.extract(graph, replace(NOTHING_SHOWN, entities=(at,)), names, log.language)
-        assert log.told(said) >= log.told(graph.entities[at].description) and said.count(names[0])
+        assert log.stated(said) >= log.stated(graph.entities[at].description) and said.count(names[0])
         more = graphrag.extract(graph, graphrag.Context("", *every, (), 0), names, log.language)
         parts = more.rstrip(".。").split(STOP[log.language])
         assert len(parts) <= graphrag.EXTRACT and len(set(parts)) == len(parts)
@@ -415,4 +415,4 @@ def test_a_judge_is_asked_by_name_and_shown_some_words(log):
     model = Model(lambda prompt: verdict_of(True))
     same = graphrag.alike(questions, ["Ann.", "Eve.", "Tom."])
     rate = graphrag.win_rates(same, graphrag.judged(model, same, log.language))["Overall"]
-    assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.asked)) == 3  # both orders are one prompt
+    assert (rate.tie, rate.first.value) == (1, 1) and len(set(model.requests)) == 3  # both orders are one prompt

@@ -133,9 +133,9 @@ def test_each_reason():
         ("Ivo the miller sold 2 brass lamps to Ann", "Ivo the miller sold a brass lamp to Ann."),
     ],
 )  # fmt: skip
-def test_a_quote_may_differ_in_its_marks_and_not_in_letters_and_stands_in_whole_words_first(quote, told):
+def test_a_quote_may_differ_in_its_marks_and_not_in_letters_and_stands_in_whole_words_first(quote, written):
     """Where it stands is in brackets."""
-    text, language = f"Before. {re.sub('[][]', '', told)}", "zh" if re.search("[\u4e00-\u9fff]", told) else "en"
+    text, language = f"Before. {re.sub('[][]', '', written)}", "zh" if re.search("[\u4e00-\u9fff]", written) else "en"
     place = concepts.find(quote, Document("note", text, language), Chunk("note", 1, 8, len(text)))
     found = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
     assert found == f"Before. {written}"
@@ -219,7 +219,7 @@ def noting(replies=REPLIES, **more):
 
 
 def prompts_of(stub):
-    return [messages[0]["content"] for messages, *_ in stub.asked]
+    return [messages[0]["content"] for messages, *_ in stub.requests]
 
 
 def built(stub, document=DOCUMENT, question="Who lied?", **options):
@@ -231,8 +231,8 @@ def test_a_build_by_hand():
     kept = built(model)
     graph = rebuild(kept)
     assert list(graph.nodes) == ["ivo", "ann", "lamp", "sum"] and list(graph.edges) == [("ivo", "ann", "sold_to")]
-    assert [(it.src, it.chunk) for it in graph.nodes.values()] == [("Ivo", 0), ("Ann", 0), ("brass lamp", 0), ("300", 2)]
-    assert len(model.asked) == len(BLOCKS)
+    assert [(n.src, n.chunk) for n in graph.nodes.values()] == [("Ivo", 0), ("Ann", 0), ("brass lamp", 0), ("300", 2)]
+    assert len(model.requests) == len(BLOCKS)
     prompts = prompts_of(model)
     assert f"Graph so far:\n{EMPTY}\n" in prompts[0] and "Question: Who lied?" in prompts[0]
     assert '{"id": "oath", "type": "claim", "content": "Ivo stole it"}' in prompts[2]
@@ -258,7 +258,7 @@ def test_a_reply_that_cannot_be_read_changes_nothing_and_is_counted(reply):
     kept = built(model)
     assert rebuild(kept) == rebuild(kept, blocks=1) and kept.entries[1].reply == reply and kept.entries[1].invalid
     assert counts(kept)["unreadable"] == 1
-    assert len(model.asked) == len(BLOCKS)
+    assert len(model.requests) == len(BLOCKS)
 
 
 def test_a_bad_operation_costs_that_one_alone():
@@ -292,7 +292,7 @@ def test_bad_input():
         ({"budget": 3}, "no room for a graph"),
     ]:
         refused(lambda options=options: built(model, **options), said)
-    assert not model.asked  # refused before anything is paid for
+    assert not model.requests  # refused before anything is paid for
     refused(lambda: built(noting(context=500)), "no room for a graph: the model's window is 500")
 
 
@@ -366,10 +366,10 @@ def test_prompts_keep_to_the_budget_and_the_window():
 def test_a_build_that_is_held_asks_for_quotes_from_each_block():
     model, free = noting(), noting()
     graph = rebuild(built(model, held=True))
-    assert [form for *_, form in model.asked] == [quoting(DOCUMENT[block]) for block in BLOCKS]
+    assert [form for *_, form in model.requests] == [quoting(DOCUMENT[block]) for block in BLOCKS]
     assert len(graph.nodes) == 4
     built(free)
-    assert [form["title"] for *_, form in free.asked] == ["Edits"] * len(BLOCKS)
+    assert [form["title"] for *_, form in free.requests] == ["Edits"] * len(BLOCKS)
 
 
 # ---------------------------------------------------------------- exports
@@ -474,19 +474,19 @@ def test_graphml_reads_back(words):
     space = "{http://graphml.graphdrawing.org/xmlns}"
 
     def data(element):
-        return {it.get("key"): it.text for it in element.iter(f"{space}data")}
+        return {child.get("key"): child.text for child in element.iter(f"{space}data")}
 
     def xml(text):  # what a file of XML holds of a text
         return "".join(c if c in "\t\n\r" or (c >= " " and c not in "\ufffe\uffff") else "\ufffd" for c in text)
 
     drawn = root.find(f"{space}graph")
     assert drawn.get("edgedefault") == "directed"
-    names = {it.get("id"): data(it) for it in drawn.iter(f"{space}node")}
-    for it, data_of in zip(graph.nodes.values(), names.values(), strict=True):
-        assert (data_of["name"], data_of["content"], data_of["type"]) == (xml(it.id), xml(it.content), it.type)
-        assert (int(data_of["start"]), int(data_of["end"]), int(data_of["chunk"])) == (it.start, it.end, it.chunk)
-    for it, element in zip(graph.edges.values(), drawn.iter(f"{space}edge"), strict=True):
-        assert names[element.get("source")]["name"] == xml(it.source)
-        assert names[element.get("target")]["name"] == xml(it.target)
-        assert data(element)["relation"] == xml(it.relation)
-    assert {it.get("key") for it in root.iter(f"{space}data")} <= {it.get("id") for it in root.iter(f"{space}key")}
+    names = {child.get("id"): data(child) for child in drawn.iter(f"{space}node")}
+    for concept, fields in zip(graph.nodes.values(), names.values(), strict=True):
+        assert (fields["name"], fields["content"], fields["type"]) == (xml(concept.id), xml(concept.content), concept.type)
+        assert (int(fields["start"]), int(fields["end"]), int(fields["chunk"])) == (concept.start, concept.end, concept.chunk)
+    for edge, element in zip(graph.edges.values(), drawn.iter(f"{space}edge"), strict=True):
+        assert names[element.get("source")]["name"] == xml(edge.source)
+        assert names[element.get("target")]["name"] == xml(edge.target)
+        assert data(element)["relation"] == xml(edge.relation)
+    assert {child.get("key") for child in root.iter(f"{space}data")} <= {child.get("id") for child in root.iter(f"{space}key")}

@@ -188,25 +188,25 @@ def test_a_model_with_tools_looks_up_and_answers():
     assert (result.text, result.confidence, result.cited, result.unknown) == ("Tom", "high", ("oath",), ("nobody",))
     assert result.uses == {"lookup_source": 2, "index": 1, "detail": 1} and not result.malformed and not result.ended
     assert (result.nodes, result.edges, result.shown) == (3, 2, 3)
-    answering = [(messages, tools, schema) for messages, tools, schema in stub.asked if tools]
+    answering = [(messages, tools, schema) for messages, tools, schema in stub.requests if tools]
     assert [tools == TOOLS for _, tools, _ in answering] == [True] * 5
     prompt = answering[0][0][0]["content"]
     assert "3 nodes, 2 edges, built from 1 chunks" in prompt and '"id": "oath"' in prompt and ASKED in prompt
     last = answering[-1][0]
     assert [message["role"] for message in last] == ["user", *["assistant", "tool"] * 4]
     assert last[2]["tool_call_id"] == "call_0" and "Ivo the miller" in last[2]["content"]
-    assert result.calls == 6 == len(stub.asked) and result.spent(REPORT) > 0
+    assert result.calls == 6 == len(stub.requests) and result.spent(REPORT) > 0
     assert result.tokens_first_call == stub.count_tokens(*answering[0][:2])
     assert result.tokens_total == result.spent(ANSWER) + result.spent(REPORT)
-    assert result.tokens_total == sum(it.read + it.written for it in result.trace)
+    assert result.tokens_total == sum(step.read + step.written for step in result.trace)
 
 
 def test_several_calls_in_one_reply_cost_one_round():
     both = Reply("I look.", (look("ivo"), replace(look("ann"), id="call_1")), finish="tool_calls")
     result, stub = answered(both, FINAL, rounds=1)
     assert result.uses == {"lookup_source": 2}
-    assert [m["role"] for m in stub.asked[1][0]] == [*("user", "assistant", "tool", "tool", "user")]
-    assert stub.asked[1][1] == [] and stub.asked[1][2]["title"] == "GraphAnswer"  # the last round has no tools
+    assert [m["role"] for m in stub.requests[1][0]] == [*("user", "assistant", "tool", "tool", "user")]
+    assert stub.requests[1][1] == [] and stub.requests[1][2]["title"] == "GraphAnswer"  # the last round has no tools
 
 
 def test_malformed_calls_and_replies_are_told_of_and_counted():
@@ -214,16 +214,16 @@ def test_malformed_calls_and_replies_are_told_of_and_counted():
     result, stub = answered(ToolCall("search", {}), look("tom"), unreadable, "It was Tom.", "", look("oath"), FINAL)
     assert result.text == "Tom" and result.uses == {"lookup_source": 1}
     assert result.malformed == {"unknown tool": 1, "unknown node": 1, "unreadable": 3}
-    results = [message["content"] for message in stub.asked[-1][0] if message["role"] in ("tool", "user")][1:]
+    results = [message["content"] for message in stub.requests[-1][0] if message["role"] in ("tool", "user")][1:]
     assert len(results) == 6 and all('"error"' in text and '"expected"' in text for text in results[:5])
-    assert sum("error" in step.what for step in result.trace if not step.asked) == 5
+    assert sum("error" in step.what for step in result.trace if not step.is_call) == 5
 
 
 def test_a_call_that_cannot_be_read_beside_one_that_can_is_told_of():
     result, stub = answered(Reply("", (look(),), finish="tool_calls", invalid=UNREADABLE), FINAL)
     assert result.malformed == {"unreadable": 1} and not result.uses
-    assert [message["role"] for message in stub.asked[1][0]] == ["user", "assistant", "user"]
-    assert "cannot be read" in stub.asked[1][0][2]["content"]
+    assert [message["role"] for message in stub.requests[1][0]] == ["user", "assistant", "user"]
+    assert "cannot be read" in stub.requests[1][0][2]["content"]
 
 
 @pytest.mark.parametrize("calling", ["tools", "grammar"])
@@ -231,7 +231,7 @@ def test_rounds_end(calling):
     again = look() if calling == "tools" else written(look())
     result, stub = answered(*[again] * 40, {**FINAL, "cited_nodes": []}, calling=calling)
     assert result.uses == {"lookup_source": 40} and result.calls == 41 and result.text == "Tom"
-    assert "without tools" in stub.asked[-1][0][-1]["content"] and not stub.asked[-1][1]
+    assert "without tools" in stub.requests[-1][0][-1]["content"] and not stub.requests[-1][1]
     result, stub = answered(*[again] * 3, "no idea", calling=calling, rounds=3)
     assert result.text == "" and "does not fit" in result.ended and result.malformed == {"unreadable": 1}
     assert result.confidence == ""
@@ -240,7 +240,7 @@ def test_rounds_end(calling):
 def test_without_rounds_the_prompt_is_the_one_that_the_reader_learned():
     for calling in ("tools", "grammar"):
         result, stub = answered({**FINAL, "cited_nodes": ["ann"]}, rounds=0, calling=calling)
-        ((messages, tools, schema),) = stub.asked
+        ((messages, tools, schema),) = stub.requests
         assert result.cited == ("ann",) and not tools and schema["title"] == "GraphAnswer" and len(messages) == 1
         stats = "3 nodes, 2 edges, built from 1 chunks"
         before, after = GRAPH_ANSWER.prompt(graph_state="\0", graph_stats=stats, question=ASKED).split("\0")
@@ -252,21 +252,21 @@ def test_a_model_that_is_held_to_a_grammar():
     result, stub = answered(*map(written, steps), {**FINAL, "cited_nodes": ["oath"]}, calling="grammar")
     assert result.uses == {"lookup_source": 1, "index": 1, "detail": 1} and result.malformed == {"unreadable": 1}
     assert result.cited == ("oath",) and not result.unknown
-    answering = [row for row in stub.asked if row[2]["title"] != "Report"]
+    answering = [row for row in stub.requests if row[2]["title"] != "Report"]
     assert all(not tools and schema == step_schema(GRAPH, 1) for _, tools, schema in answering)
     assert '{"name": "lookup_source"' in answering[0][0][0]["content"]
     assert [message["role"] for message in answering[-1][0]] == ["user", *["assistant", "user"] * 4]
     reader = answered({**FINAL, "cited_nodes": []}, stub=Stub(in_turn({**FINAL, "cited_nodes": []}), name="embedded"))[1]
-    assert reader.asked[0][2]["title"] == "a tool call or the answer"
+    assert reader.requests[0][2]["title"] == "a tool call or the answer"
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_an_answer_is_held_to_its_options_where_there_are_some(rounds):
     result, stub = answered(ANN, rounds=rounds, calling="grammar", options=("Tom", "Ann"))
-    schema = stub.asked[0][2]
+    schema = stub.requests[0][2]
     held = schema["anyOf"][-1] if rounds else schema
     assert result.text == "Ann" and held["properties"]["answer"]["enum"] == ["Tom", "Ann"]
-    assert validate(ANN, schema) == ANN and "Tom, Ann" not in stub.asked[0][0][0]["content"]
+    assert validate(ANN, schema) == ANN and "Tom, Ann" not in stub.requests[0][0][0]["content"]
     refused(lambda: validate({**ANN, "answer": "Ivo"}, schema), "Ivo", ValueError)
     refused(lambda: answered(ANN, calling="tools", options=("Tom", "Ann")), 'only "grammar" holds a reply')
 
@@ -278,7 +278,7 @@ def test_to_a_schema_a_number_of_a_part_may_end_in_nought():
 
 def test_a_lookup_can_be_made_to_come_first():
     result, stub = answered(written(look()), ANN, rounds=2, calling="grammar", lookups_first=1)
-    first, then = (schema for _, _, schema in stub.asked)
+    first, then = (schema for _, _, schema in stub.requests)
     assert result.text == "Ann" and result.uses == {"lookup_source": 1}
     assert validate(written(look()), first) and then == step_schema(GRAPH, 1)
     for reply in (ANN, written(part())):
@@ -306,9 +306,9 @@ def test_a_small_window_drops_the_oldest_results():
     stub = Stub(report_or(*[look("ivo"), look("oath"), look("ann"), look("ivo"), look("ann"), FINAL]), context=2600)
     result, _ = answered(stub=stub, tokens=100)
     assert result.text == "Tom"
-    for messages, tools, _ in stub.asked:
+    for messages, tools, _ in stub.requests:
         assert stub.count_tokens(messages, tools) + 100 <= 2600
-    last = [message["content"] for message in stub.asked[-1][0] if message["role"] == "tool"]
+    last = [message["content"] for message in stub.requests[-1][0] if message["role"] == "tool"]
     assert last[0] == mindgraph.DROPPED["en"] and "passage" in last[-1]
 
 
@@ -326,15 +326,15 @@ def test_a_long_conversation_ends_before_the_window_is_full(calling, rambling):
 
     stub = Stub(say, context=3400)
     result, _ = answered(stub=stub, tokens=100, calling=calling, rounds=40)
-    assert result.text == "Tom" and 3 < len(stub.asked) <= 41
-    for messages, tools, _ in stub.asked:
+    assert result.text == "Tom" and 3 < len(stub.requests) <= 41
+    for messages, tools, _ in stub.requests:
         assert stub.count_tokens(messages, tools) + 100 <= 3400
 
 
 def test_a_graph_that_outgrows_the_window_is_shown_in_part():
     graph = graph_on(DOCUMENT, [f"an_event_of_some_length_{i}" for i in range(60)])
     result, stub = answered(FINAL, stub=Stub(in_turn(FINAL), context=2400), graph=graph, tokens=100)
-    assert 0 < result.shown < 63 == result.nodes and "more nodes are not shown" in stub.asked[0][0][0]["content"]
+    assert 0 < result.shown < 63 == result.nodes and "more nodes are not shown" in stub.requests[0][0][0]["content"]
     result, stub = answered(FINAL, graph=graph, graph_tokens=300)
     assert 0 < result.shown < 12
 
@@ -344,16 +344,16 @@ def test_a_graph_that_outgrows_the_window_is_shown_in_part():
 
 def test_the_last_call_that_the_budget_allows_is_for_the_answer():
     result, stub = answered(look(), look("ann"), FINAL, budget=Budget(calls=3))
-    assert result.text == "Tom" and result.calls == 3 and not stub.asked[-1][1]
+    assert result.text == "Tom" and result.calls == 3 and not stub.requests[-1][1]
     result, _ = answered(budget=Budget(tokens=5))
     assert result.text == "" and result.calls == 0 and result.ended.startswith("the budget of 5 tokens")
     assert result.trace[-1].what == result.ended
 
 
 def test_a_report_that_the_budget_does_not_allow_is_an_error_to_the_model():
-    told, stub = asked(part(), FINAL, graph=graph_on(DOCUMENT, [f"e{i}" for i in range(12)]), budget=Budget(calls=2))
-    assert told.text == "Tom" and not told.uses and not told.malformed
-    assert "the budget of 2 calls" in [m for m in stub.asked[-1][0] if m["role"] == "tool"][0]["content"]
+    result, stub = answered(part(), FINAL, graph=graph_on(DOCUMENT, [f"e{i}" for i in range(12)]), budget=Budget(calls=2))
+    assert result.text == "Tom" and not result.uses and not result.malformed
+    assert "the budget of 2 calls" in [m for m in stub.requests[-1][0] if m["role"] == "tool"][0]["content"]
 
 
 def test_a_cap_of_the_run_is_no_answer():
@@ -388,9 +388,9 @@ def test_a_run_that_was_killed_repeats_no_call_and_counts_them_all(tmp_path, die
     again = whole(second, cache)
     blocks = len(cut(DOCUMENT, LanguageModel(second), 100))
     assert again == once and again.cited == ("n1",) and again.nodes == blocks > 5
-    assert (dies - 1) + len(second.asked) == blocks + 1 == again.calls
+    assert (dies - 1) + len(second.requests) == blocks + 1 == again.calls
     third = Stub(builder)
-    assert whole(third, cache) == once and not third.asked
+    assert whole(third, cache) == once and not third.requests
 
 
 def test_several_builds_side_by_side_are_those_one_by_one():
@@ -418,7 +418,7 @@ def test_a_budget_that_ends_in_the_build(tmp_path):
     result = whole(Stub(builder), cache, budget=Budget(calls=4))
     assert (result.text, result.calls, result.tokens_first_call) == ("", 4, 0) and result.ended == result.trace[-1].what
     second = Stub(builder)
-    assert whole(second, cache, budget=Budget(calls=4)).calls == 4 and not second.asked
+    assert whole(second, cache, budget=Budget(calls=4)).calls == 4 and not second.requests
     assert whole(second, cache).text == "Tom"
 
 
@@ -435,7 +435,7 @@ def test_chinese():
     stub = Stub(say)
     result = answer("谁卖了灯？", document, LanguageModel(stub), size=200)
     assert (result.text, result.cited, result.confidence) == ("安娜", ("安娜",), "medium") and result.nodes == 1
-    assert "规模：1个节点" in stub.asked[-1][0][0]["content"] and "passage" in stub.asked[-1][0][2]["content"]
+    assert "规模：1个节点" in stub.requests[-1][0][0]["content"] and "passage" in stub.requests[-1][0][2]["content"]
 
 
 def test_bad_input():
@@ -452,7 +452,7 @@ def test_bad_input():
     refused(lambda: answer_from(GRAPH, replace(DOCUMENT, text=TEXT.upper()), ASKED, model, chunks=1), "expected 'Ivo'")
     for document, question in [(DOCUMENT, " "), (Document("e", ""), ASKED), (replace(DOCUMENT, language="fr"), ASKED)]:
         refused(partial(answer, question, document, model), "expected|no blocks")
-    assert not model.backend.asked
+    assert not model.backend.requests
 
 
 @settings(max_examples=25)
@@ -469,7 +469,7 @@ def test_an_estimate_and_the_use_of_tools():
     model = LanguageModel(Stub(builder, name="openai:gpt-4o"))
     small, large = estimate(DOCUMENT, model, size=200), estimate(DOCUMENT, model, size=100)
     assert large.calls > small.calls and large.prompt_tokens > small.prompt_tokens > model.count_tokens(TEXT)
-    assert small.money > 0 and not model.backend.asked
+    assert small.money > 0 and not model.backend.requests
     sizes = (10, 49, 50, 149, 150)
     rows = [GraphAnswered("x", 1, 1, 1, nodes=n, uses={"lookup_source": n, "index": n > 99}) for n in sizes]
     found = [(row.least, row.items, row.summarised, row.lookups) for row in mindgraph.tool_use(rows)]

@@ -234,7 +234,7 @@ def test_a_window_is_never_blank(tokenizer):
 def test_a_single_reading_is_not_weighed(tokenizer):
     backend = Backend()
     extract(llm.LanguageModel(backend), NOTE, tokenizer, n=1)
-    assert len(backend.asked) == 1
+    assert len(backend.requests) == 1
 
 
 # A real architecture ----------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_places_are_of_their_kind(book):
     found = places(book, share=5)
     assert found == places(book, share=5) != places(book, share=5, seed=1) and found == sorted(found)
     assert {kind: sum(k == kind for _, k in found) for kind in extraction.PLACES} == dict.fromkeys(extraction.PLACES, 5)
-    text, starts = book.document.text, {scene.start for scene in book.told.scenes}
+    text, starts = book.document.text, {scene.start for scene in book.telling.scenes}
     for at, kind in found:
         assert extraction.REACH <= at <= len(text) - extraction.REACH
         assert (at in starts) == (kind == "scene")
@@ -287,7 +287,7 @@ def test_places_are_of_their_kind(book):
 
 
 def test_no_heading_stands_at_a_scene_s_place(book):
-    headings = [chapter.start for chapter in book.told.chapters]
-    ends = {scene.start: before.end for before, scene in zip(book.told.scenes, book.told.scenes[1:], strict=False)}
+    headings = [chapter.start for chapter in book.telling.chapters]
+    ends = {scene.start: before.end for before, scene in zip(book.telling.scenes, book.telling.scenes[1:], strict=False)}
     for at, kind in places(book, share=100):
         assert kind != "scene" or not any(ends[at] <= heading <= at for heading in headings)

@@ -99,7 +99,7 @@ def test_a_faultless_reply_needs_no_repair():
             ["tail not found", "head not found", "tail not found", "unplaced"],
         ),
     ],
-    ids=lambda it: " ".join(it) if isinstance(it, list) and it and it[0] in RULES else "",
+    ids=lambda x: " ".join(x) if isinstance(x, list) and x and x[0] in RULES else "",
 )
 def test_a_rule_of_repair(ends, expected, rules):
     found = tile(NOTE, ends)
@@ -204,10 +204,10 @@ def test_ends_of():
 
 def test_the_samples_of_the_kit():
     found = mom.samples()
-    assert {one.document.language for one in found} == {"en", "zh"}
-    for one in found:
-        assert tiles(one.document, one.memory.chunks)
-        assert resolve(one.document, said(one.document, one.memory)).memory.borders == one.memory.borders
-        for question in one.questions:
+    assert {sample.document.language for sample in found} == {"en", "zh"}
+    for sample in found:
+        assert tiles(sample.document, sample.memory.chunks)
+        assert resolve(sample.document, said(sample.document, sample.memory)).memory.borders == sample.memory.borders
+        for question in sample.questions:
             assert question.breadth in ("local", "global")
             assert all(sample.document[span].strip() for span in question.evidence)

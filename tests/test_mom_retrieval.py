@@ -155,17 +155,17 @@ def test_support_is_its_formula():
     model = model_of()
     got = support(model, ["Ivo lit the lamp."] * 2, ["Ivo did", "Ann"], ["Who lit it?"] * 2)
     assert got.tolist() == [2.0, 3.0]
-    prompt, continuation = model.backend.asked[0]
+    prompt, continuation = model.backend.requests[0]
     assert prompt == "Ivo lit the lamp.\n\nQuestion: Who lit it?\nAnswer:" and continuation == " Ivo did"
     support(model, ["他点了灯。"], ["他"], language="zh")
-    assert model.backend.asked[-1] == ("他点了灯。\n\n回答：", "他")
+    assert model.backend.requests[-1] == ("他点了灯。\n\n回答：", "他")
     assert support(model, [], []).shape == (0,)
 
 
 def test_a_context_is_data():
     model = model_of()
     support(model, ["{question} {0} {context}"], ["Ivo"], ["{context}?"])
-    assert model.backend.asked[0][0].startswith("{question} {0} {context}\n\nQuestion: {context}?")
+    assert model.backend.requests[0][0].startswith("{question} {0} {context}\n\nQuestion: {context}?")
 
 
 def test_rankings_are_found_again(own_store, tmp_path):

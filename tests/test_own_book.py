@@ -260,7 +260,7 @@ def test_a_priced_server_wants_a_cap_and_keeps_to_it(novel, monkeypatch):
         arguments = [novel, "Who sold a copper lamp?", "--llm", "openai:gpt-4o", "--memory", "none"]
         assert "pass --cap DOLLARS" in failed(*arguments)
         assert "the cap of 0.0000 USD is reached" in failed(*arguments, "--cap", "0")
-        assert not server.asked, "nothing was asked"
+        assert not server.requests, "nothing was asked"
 
 
 def test_the_command_answers_quotes_and_reports(novel, tmp_path, monkeypatch, capsys):
@@ -305,14 +305,14 @@ def test_what_is_wrong_with_the_check_is_said_before_anything_is_asked(novel, tm
         said = failed(novel, *LOCAL, "--known", "known.json")
         assert "the book does not have the words 'words that no line has'" in said
         assert "seed=-1: expected 0 or more" in failed(novel, "Who?", *LOCAL, "--seed", "-1")
-        assert not server.asked, "nothing was asked"
+        assert not server.requests, "nothing was asked"
 
 
 def test_no_more_is_asked_than_was_foretold(novel, tmp_path, monkeypatch, capsys):
     """Of a server whose first reply to each question cannot be read, and whose graph has nothing to note."""
 
-    def silent_first(handler, asked):
-        send(handler, completion("Ann the smith" if asked.get("temperature", 0) > 0 else " "))
+    def silent_first(handler, request):
+        send(handler, completion("Ann the smith" if request.get("temperature", 0) > 0 else " "))
 
     with serving(monkeypatch, silent_first) as server:
         main(["ask", novel, "Who sold a copper lamp?", *LOCAL])
@@ -337,8 +337,8 @@ def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypa
     """It answers one question and dies: the next run asks for the other alone."""
     questions = ["Who sold a copper lamp?", "Who painted a yellow wagon?"]
 
-    def dying(handler, asked):
-        if "yellow wagon?" in asked["messages"][-1]["content"]:
+    def dying(handler, request):
+        if "yellow wagon?" in request["messages"][-1]["content"]:
             time.sleep(0.5)  # the other answer is there before
             status(400)(handler, request)
         else:

@@ -175,7 +175,7 @@ def test_a_server_is_sent_the_papers_form_and_its_reply_is_read(name):
         model = at(server)
         prompt = role.prompt("en", form_of(model), **{slot: f"[{slot}]" for slot in slots(role.prompts["en"])})
         [answer] = ask(model, role, [prompt])
-        [body] = server.asked
+        [body] = server.requests
     assert prompt == role.paper["en"].format(**{slot: f"[{slot}]" for slot in slots(role.paper["en"])})
     assert body["messages"] == [{"role": "user", "content": prompt}] and PAPER_LONGEST in body.values()
     assert answer.value is not None and not answer.unread
@@ -246,15 +246,15 @@ def test_a_summary_stands_before_the_passages_in_both_forms(task, language):
 
 def test_tools_differ_in_their_descriptions_alone():
     for short, paper in zip(tools_of("short"), tools_of("paper"), strict=True):
-        a, b = (it["function"]["parameters"] for it in (short, paper))
+        a, b = (tool["function"]["parameters"] for tool in (short, paper))
         assert short["function"]["name"] == paper["function"]["name"] and a["required"] == b["required"]
-        kinds = ({name: it["type"] for name, it in of["properties"].items()} for of in (a, b))
+        kinds = ({name: kind["type"] for name, kind in tool["properties"].items()} for tool in (a, b))
         assert next(kinds) == next(kinds)
         assert short["function"]["description"] != paper["function"]["description"]
 
 
 def test_the_wording_of_a_query_is_part_of_its_form_where_it_is_the_papers():
-    assert "wording" not in embedding.Form().told and embedding.Form(wording="paper").told["wording"] == "paper"
+    assert "wording" not in embedding.Form().stored and embedding.Form(wording="paper").stored["wording"] == "paper"
     refused(lambda: embedding.Form(wording="long"), "wording='long': expected one of short, paper")
 
 
@@ -289,8 +289,8 @@ def test_a_function_sends_the_form_of_its_model(name, model):
     stub = Stub(lambda *_: reply, name=model)
     run(llm.LanguageModel(stub))
     role, form = ROLES.get(name) or OTHER[name], form_of(stub)
-    heads = {it: role.words(it)["en"].split("{")[0] for it in ("short", "paper")}
-    prompt = stub.asked[0][0][0]["content"]
+    heads = {name: role.words(name)["en"].split("{")[0] for name in ("short", "paper")}
+    prompt = stub.requests[0][0][0]["content"]
     assert prompt.startswith(heads[form]) and len(heads[form]) > 10
     assert name in UNPRINTED or heads["short"] != heads["paper"]
 
@@ -299,4 +299,4 @@ def test_the_tools_of_a_server_are_described_as_the_paper_does():
     for name, tools in (("openai:m", PAPER_TOOLS), ("hf:m", PAPER_TOOLS), ("mine", TOOLS)):
         stub = Stub(lambda *_: FINAL, name=name)
         answer.answer_from(Graph("note"), NOTE, "Who?", llm.LanguageModel(stub), chunks=1, calling="tools")
-        assert stub.asked[0][1] == tools
+        assert stub.requests[0][1] == tools

@@ -51,7 +51,7 @@ def test_a_recipe_says_what_was_run(recipe, i):
     assert stage.examples == run.get("examples", run.get("questions"))
     if i == 0 and "start_sha256" in run:
         assert run["start_sha256"] == (adapter_hash(paths.data("adapters", recipe.start)) if recipe.start else None)
-    record = stage.kind.told([], None)
+    record = stage.kind.described([], None)
     del record["questions" if "questions" in record else "examples"]
     record.pop("reply_tokens", None)
     assert json.loads(json.dumps(record)) == {name: run[name] for name in record}

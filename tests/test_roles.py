@@ -111,8 +111,8 @@ def test_quotes_and_borders():
 
 def test_other_right_answers_count(tokenizer):
     book = storyworld.book(1003, tokens=15_000)
-    asked = next(question for question in book.questions if question.accepted)
-    assert score("qa", book, {"question": asked.question}, asked.answer, asked.accepted[0]) == {"f1": 1.0}
+    question = next(q for q in book.questions if q.accepted)
+    assert score("qa", book, {"question": question.question}, question.answer, question.accepted[0]) == {"f1": 1.0}
 
 
 places = st.lists(st.integers(0, 3000), max_size=6, unique=True)

@@ -480,7 +480,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(role, text, said):
     assert "\n" not in str(refused(lambda: ROLES[role].parse(text), said, ValueError))
 
 
-@pytest.mark.parametrize("role", [it for it in ROLES.values() if it.form is not None], ids=lambda role: role.name)
+@pytest.mark.parametrize("role", [r for r in ROLES.values() if r.form is not None], ids=lambda role: role.name)
 def test_forms_can_be_held_to(role):
     form = json_schema(role.form)
     grammar = LLMatcher.grammar_from_lark(form["lark"]) if "lark" in form else LLMatcher.grammar_from_json_schema(form)

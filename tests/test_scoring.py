@@ -176,10 +176,10 @@ def test_only_what_the_rules_leave_goes_to_the_judge():
     scored = cascade(rows, LanguageModel(stub))
     expected = [(True, "exact"), (True, "judge"), (False, "judge"), (False, "no answer"), (False, "judge")]
     assert [(row.correct, row.stage) for row in scored] == expected
-    assert len(stub.asked) == 3 and scored[1].reason == "because"
-    prompts = [talk[0]["content"] for talk, *_ in stub.asked]
+    assert len(stub.requests) == 3 and scored[1].reason == "because"
+    prompts = [talk[0]["content"] for talk, *_ in stub.requests]
     assert "the miller (or: Ivo)" in prompts[0] and "标准答案：磨坊主" in prompts[2]
-    assert all(schema["title"] == GRADE.form.__name__ for _, _, schema in stub.asked)
+    assert all(schema["title"] == GRADE.form.__name__ for _, _, schema in stub.requests)
     assert [row.stage for row in cascade(rows)].count("no judge") == 3
     unread = cascade(rows[2:3], LanguageModel(Stub(lambda *_: "yes")))
     assert (unread[0].correct, unread[0].stage) == (False, "unreadable verdict")
@@ -250,7 +250,7 @@ def test_bad_input():
 def test_who_says_that_it_is_not_known_is_wrong_without_a_judge(language, said):
     judge = Stub(lambda *_: {"reason": "so", "correct": True})
     (row,) = cascade([Row("Who?", ("Ivo",), said, language)], LanguageModel(judge))
-    assert (row.correct, row.stage) == (False, "no answer") and not judge.asked
+    assert (row.correct, row.stage) == (False, "no answer") and not judge.requests
     (row,) = cascade([Row("What is it like?", ("unknown",), "Unknown.")])
     assert (row.correct, row.stage) == (True, "exact")
 
@@ -266,14 +266,14 @@ def blocks(book):
 
 
 def test_the_questions(book):
-    bound, liar, people = (scoring.asked(book, kind) for kind in scoring.KINDS)
+    bound, liar, people = (scoring.question_for(book, kind) for kind in scoring.KINDS)
     assert bound.needs_binding and liar.kind == "liar" and people.kind == "people"
     rest = scoring.more(book)
     assert len({q.id for q in (bound, liar, people, *rest)}) == 7
     builder = Builder(book)
     for question in (bound, liar, *rest):
         assert 1 <= len(builder.events(question)) <= 2 and question.depth != "set-aggregation"
-    refused(lambda: scoring.asked(book, "who"), "kind='who': expected bound, liar, people")
+    refused(lambda: scoring.question_for(book, "who"), "kind='who': expected bound, liar, people")
     refused(lambda: scoring.shelf("hard"), "split='hard': expected develop, test")
     refused(lambda: scoring.many("hard"), "split='hard': expected develop, test")
 
@@ -295,7 +295,7 @@ def test_a_perfect_builder_notes_each_event_where_it_is_told(book, blocks):
         assert not any(totals[reason] for reason in ("malformed", "empty field", "bad type", "duplicate id"))
         lost += totals["quote not in the block"]
         for event in builder.events(question):
-            span = book.told.events[event.id][0]
+            span = book.telling.events[event.id][0]
             if any(block.start <= span.start and span.end <= block.end for block in blocks):
                 kind = builder.nodes[builder.key(event)].type
                 assert any(node.type == kind and span.start <= node.start < span.end for node in graph.nodes.values())
@@ -303,7 +303,7 @@ def test_a_perfect_builder_notes_each_event_where_it_is_told(book, blocks):
 
 
 def test_the_gold_at_a_step_has_read_no_further(book, blocks):
-    journal = scoring.perfect(book, scoring.asked(book, "people"), blocks)
+    journal = scoring.perfect(book, scoring.question_for(book, "people"), blocks)
     for t in (0, 10, len(blocks)):
         nodes = rebuild(journal, blocks=t).nodes.values()
         assert all(node.end <= blocks[t - 1].end for node in nodes) if t else not nodes

@@ -282,14 +282,14 @@ class Retriever:
     """Counts of letters; a query read with a summary is its sum with that."""
 
     def __init__(self, name="letters"):
-        self.maker, self.letters, self.asked = Maker(name, {"by": name}), Letters(), []
+        self.maker, self.letters, self.requests = Maker(name, {"by": name}), Letters(), []
 
     def units(self, texts):
-        self.asked.append(("units", len(texts)))
+        self.requests.append(("units", len(texts)))
         return self.letters.encode(texts)
 
     def queries(self, questions, summary=None, task="chunk"):
-        self.asked.append(("queries", len(questions)))
+        self.requests.append(("queries", len(questions)))
         return self.letters.encode([f"{question} {summary or ''}" for question in questions])
 
 
@@ -308,9 +308,9 @@ def test_what_was_searched_is_not_embedded_again():
     first = Retriever()
     ranking = search(first, TEXTS, ["bees", "mill"], k=2)
     again = Retriever()
-    assert search(again, TEXTS, ["mill", "bees", "mill"], k=2) == [ranking[1], ranking[0], ranking[1]] and not again.asked
+    assert search(again, TEXTS, ["mill", "bees", "mill"], k=2) == [ranking[1], ranking[0], ranking[1]] and not again.requests
     search(again, TEXTS, ["smith", "bees"], k=2)
-    assert again.asked == [("queries", 1), ("units", 4)]
+    assert again.requests == [("queries", 1), ("units", 4)]
 
 
 @pytest.mark.parametrize("how", [{"k": 3}, {"summary": "Of bees."}, {"task": "node"}, {"texts": TEXTS[:3]}, {"name": "other"}])
@@ -319,7 +319,7 @@ def test_all_that_decides_a_ranking_is_in_its_key(how):
     search(Retriever(), TEXTS, ["bees"], k=2)
     retriever = Retriever(how.pop("name", "letters"))
     search(retriever, how.pop("texts", TEXTS), ["bees"], **{"k": 2} | how)
-    assert retriever.asked
+    assert retriever.requests
 
 
 @OWN

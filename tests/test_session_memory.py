@@ -19,7 +19,7 @@ from mindscape.errors import LLMError
 from mindscape.mia.summaries import summarise
 from mindscape.signature import memory as of
 from mindscape.signature.memory import BLANK, Item, Posed, build, entities, gold, grouped, merged, posed, ranked, recalls
-from mindscape.signature.memory import given as told
+from mindscape.signature.memory import given as of_texts
 from mindscape.text import Chunk, Document, Span
 
 
@@ -74,7 +74,7 @@ def test_overlapping_windows_make_pi_a_relation(length, width, data):
 
 
 def test_chunk_texts_have_no_blanks_around_them():
-    memory = build(*stubs.cut("note", ["Ann left.\n\n", "   \n\n", "Tom came."]), told(["All."]), width=3)
+    memory = build(*stubs.cut("note", ["Ann left.\n\n", "   \n\n", "Tom came."]), of_texts(["All."]), width=3)
     assert memory.texts == ["Ann left.", BLANK, "Tom came."] and memory.summaries == ["All."]
 
 
@@ -113,7 +113,7 @@ def test_gold_summaries_of_overlapping_windows_are_those_of_their_layers(book):
     odd = book.session_summaries([chunks[:10], *(chunks[i : i + 20] for i in range(10, len(chunks), 20))])[1:]
     for i, text in enumerate(memory.summaries[:-1]):
         assert text == (odd if i % 2 else even)[i // 2]
-    facts = {book.voice.fact(event).lower(): book.told.events[event.id][0].start for event in book.world.events}
+    facts = {book.voice.fact(event).lower(): book.telling.events[event.id][0].start for event in book.world.events}
     for item in memory.items:  # what begins in a window is told there
         start, end = chunks[item.chunks[0]].start, chunks[item.chunks[-1]].end
         for fact, at in facts.items():
@@ -140,7 +140,7 @@ def test_a_model_retells_each_window(language, part):
     backend = Stub(lambda *_: "Summary: Ann left.")
     memory = build(document, chunks, of.by_model(llm.LanguageModel(backend)))
     assert memory.summaries == ["Ann left."] * 3  # its label is dropped
-    ((message,), *_) = backend.asked[1]
+    ((message,), *_) = backend.requests[1]
     assert part in message["content"] and document.text[200:400].strip() in message["content"]
     assert "chunk 019" not in message["content"] and "chunk 040" not in message["content"]
 
@@ -202,7 +202,7 @@ def test_scenes_of_a_play_are_sessions():
 def test_a_fingerprint_tells_memories_apart():
     document, chunks = toy(8)
     memory = build(document, chunks, numbered, 4)
-    others = [build(document, chunks, numbered, 4, 2), build(document, chunks, told(["a", "b"]), 4)]
+    others = [build(document, chunks, numbered, 4, 2), build(document, chunks, of_texts(["a", "b"]), 4)]
     assert memory.fingerprint == build(document, chunks, numbered, 4).fingerprint
     assert len({memory.fingerprint, *(other.fingerprint for other in others)}) == 3
 
@@ -211,7 +211,7 @@ def test_bad_memories():
     d, c = toy(4)
     refused(lambda: ranked(np.zeros(3), 0), "k=0")
     refused(lambda: build(d, [], numbered), "toy has no chunks")
-    refused(lambda: build(d, c, told(["one"]), 2), "1 summaries for 2 sessions")
+    refused(lambda: build(d, c, of_texts(["one"]), 2), "1 summaries for 2 sessions")
     refused(lambda: grouped(d, c, [[0]], [" "]), "is blank")
     refused(lambda: grouped(d, [Chunk("other", 0, 0, 9)], [[0]], ["x"]), "expected chunks of")
     refused(lambda: entities(d, c, [("Ivo", "Nobody.")]), "no items")

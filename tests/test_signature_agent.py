@@ -16,7 +16,7 @@ from mindscape.llm import Reply
 from mindscape.roles import NONE, SAY, UPDATE, Update, letters
 from mindscape.signature.agent import INPUTS, Settings, Step, Trace, counts, first_seen, run, steps_table
 from mindscape.signature.memory import Posed, build
-from mindscape.signature.memory import given as told
+from mindscape.signature.memory import given as of_texts
 from mindscape.signature.rag import FRAME, Shelf, context
 from mindscape.store import Store
 
@@ -81,25 +81,25 @@ def test_two_steps_by_hand(shelf):
     assert after.chunks == trace.chunks == shelf.search([after.query], [after.signature], 4, 0.5)[0]
     assert trace.signature == after.signature and trace.evidence == ("Ann sold it", "Eve fed them")
     assert trace.calls == 2 + 4 and set(trace.answers) == set(INPUTS)
-    assert trace.tokens == sum(map(len, model.asked)) + 6 * 5
+    assert trace.tokens == sum(map(len, model.requests)) + 6 * 5
 
 
 def test_what_the_generator_is_given(shelf):
     model = scripted(said("ANSWER", notes=["Ann sold it"]))
     (trace,) = run(model, shelf, ASKED[:1], SMALL)
     passages = [shelf.memory.texts[i] for i in trace.chunks]
-    for prompt, (signature, evidence) in zip(model.asked[1:], INPUTS.values(), strict=True):
+    for prompt, (signature, evidence) in zip(model.requests[1:], INPUTS.values(), strict=True):
         given_to = context(passages, trace.signature if signature else (), trace.evidence if evidence else ())
         assert given_to in prompt and ASKED[0].text in prompt
         headed = [FRAME["en"][part].format("") in prompt for part in ("signature", "evidence")]
         assert headed == [signature, evidence]
 
 
-def plainly(model, shelf, one, steps=3, top=4, k=2, alpha=0.5):
+def plainly(model, shelf, posed, steps=3, top=4, k=2, alpha=0.5):
     """Algorithm 1 for one question as it stands; what each step searched with, and what was answered from: a signature that
     comes with the last step is for the generator alone."""
-    (woken,) = shelf.wake([one.text])
-    q, sigma, evidence, seen = one.text, shelf.signature(shelf.choose(woken, "first_k", k)), [], []  # 1, 2
+    (woken,) = shelf.wake([posed.text])
+    q, sigma, evidence, seen = posed.text, shelf.signature(shelf.choose(woken, "first_k", k)), [], []  # 1, 2
     for t in range(steps):  # 3
         passages = shelf.search([q], [sigma], top, alpha)[0]  # 4
         summaries = [shelf.memory.items[i].text for i in shelf.memory.of(passages)]  # 5
@@ -140,7 +140,7 @@ def test_without_rewriting_the_signature_still_evolves(shelf):
     (trace,) = run(model, shelf, ASKED[:1], replace(SMALL, rewrite=False))
     assert {step.query for step in trace.steps} == {ASKED[0].text}
     assert [step.signature for step in trace.steps[1:]] == [("signature 1",), ("signature 2",)]
-    assert not any("Earlier queries" in prompt for prompt in model.asked)
+    assert not any("Earlier queries" in prompt for prompt in model.requests)
 
 
 def test_without_a_signature_nobody_sees_one(shelf):
@@ -149,8 +149,8 @@ def test_without_a_signature_nobody_sees_one(shelf):
     assert trace.signature is None and trace.items == () and [step.signature for step in trace.steps] == [None, None]
     assert trace.steps[1].chunks == shelf.search(["Who fed the goats?"], None, 4)[0]
     assert list(trace.answers) == ["chunks", "evi"]
-    assert not any("storyline of goats" in prompt for prompt in model.asked)
-    assert all(f"Signature: {NONE['en']}" in prompt for prompt in model.asked[:2])
+    assert not any("storyline of goats" in prompt for prompt in model.requests)
+    assert all(f"Signature: {NONE['en']}" in prompt for prompt in model.requests[:2])
 
 
 def test_of_a_question_only_what_is_asked_is_read(shelf):
@@ -172,22 +172,22 @@ def test_claims_and_choices_together(shelf):
     model = Model(says)
     traces = run(model, shelf, [choice, claim], SMALL)
     assert [trace.answers["sig"].value for trace in traces] == ["C", "TRUE"]
-    first, second = (next(prompt for prompt in model.asked if posed.text in prompt) for posed in (choice, claim))
+    first, second = (next(prompt for prompt in model.requests if posed.text in prompt) for posed in (choice, claim))
     assert letters(list(options)) in first and letters(list(options)) not in second
 
 
 def test_in_chinese():
     document, chunks = cut("书", ["安娜卖了一盏灯。", "汤姆喂了羊。", "夏娃写了信。", "伊沃唱了歌。"], "zh")
-    shelf = Shelf(build(document, chunks, told(["卖灯喂羊。", "写信唱歌。"]), 2), Bag(), live=True)
+    shelf = Shelf(build(document, chunks, of_texts(["卖灯喂羊。", "写信唱歌。"]), 2), Bag(), live=True)
     posed = Posed("q", "书", "谁喂了羊？", "qa", (), "汤姆", (), (1,))
     first, second = said("REFINE", "谁在喂羊？", "羊的主线", ["安娜卖灯"]), said(notes=["汤姆喂羊"])
     model = scripted(first, second, answer="答案：汤姆。")
     (trace,) = run(model, shelf, [posed], Settings(top=2, k=1))
-    assert [step_of(prompt) for prompt in model.asked] == [1, 2, None, None, None, None]
-    assert f"查询：谁在喂羊？\n\n分段摘要：\n- {shelf.memory.summaries[0]}" in model.asked[1]
-    assert "以往的查询：\n- 谁喂了羊？" in model.asked[1] and "- 安娜卖灯" in model.asked[1]
+    assert [step_of(prompt) for prompt in model.requests] == [1, 2, None, None, None, None]
+    assert f"查询：谁在喂羊？\n\n分段摘要：\n- {shelf.memory.summaries[0]}" in model.requests[1]
+    assert "以往的查询：\n- 谁喂了羊？" in model.requests[1] and "- 安娜卖灯" in model.requests[1]
     assert {answer.value for answer in trace.answers.values()} == {"汤姆"} and trace.steps[1].chunks[0] == 1
-    assert "主线：\n羊的主线\n\n笔记：\n- 汤姆喂羊\n\n段落：\n" in model.asked[-1]
+    assert "主线：\n羊的主线\n\n笔记：\n- 汤姆喂羊\n\n段落：\n" in model.requests[-1]
 
 
 # Replies that fail --------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def test_when_nothing_can_be_read_it_answers_from_what_it_has(shelf):
 def test_a_short_window_drops_the_worst_passages(shelf):
     model = scripted(said())
     run(model, shelf, ASKED[:1], SMALL)
-    narrow = scripted(said(), context=len(model.asked[0]) - 1 + SMALL.tokens)
+    narrow = scripted(said(), context=len(model.requests[0]) - 1 + SMALL.tokens)
     (trace,) = run(narrow, shelf, ASKED[:1], SMALL)
     (step,) = trace.steps
     assert (len(step.chunks), step.shown) == (4, 3) and step.items == shelf.memory.of(step.chunks[:3])
@@ -261,8 +261,8 @@ def test_what_a_kill_cuts_short_is_not_paid_for_again(shelf, tmp_path, batch, er
     again = Model(wandering)
     traces = run(llm.LanguageModel(again, store=store), shelf, QUESTIONS, SMALL, batch=batch)
     assert traces == run(Model(wandering), shelf, QUESTIONS, SMALL)
-    prompts = [*killed.asked, *again.asked]
-    assert len(prompts) == len(set(prompts)) and len(killed.asked) == 30
+    prompts = [*killed.requests, *again.requests]
+    assert len(prompts) == len(set(prompts)) and len(killed.requests) == 30
 
 
 @pytest.mark.parametrize("batch", [1, 8])
@@ -272,10 +272,10 @@ def test_a_budget_of_calls(shelf, tmp_path, batch):
         with pytest.raises(BudgetSpent, match=r"the budget of 30 calls is spent: \d+ are made, \d would be next"):
             model = llm.LanguageModel(backend, store=store)
             run(model, shelf, QUESTIONS, SMALL, batch=batch, budget=Budget(calls=30))
-        assert 20 < len(backend.asked) <= 30
+        assert 20 < len(backend.requests) <= 30
     more = run(llm.LanguageModel(backend, store=store), shelf, QUESTIONS, SMALL, budget=Budget(calls=200))
     assert more == run(Model(wandering), shelf, QUESTIONS, SMALL)
-    assert len(backend.asked) == len(set(backend.asked))
+    assert len(backend.requests) == len(set(backend.requests))
 
 
 def test_what_cannot_be_run(shelf):

@@ -21,7 +21,7 @@ from mindscape.mia.embedding import Form, MiaEmbedder, PlainEmbedder
 from mindscape.roles import ROLES, letters
 from mindscape.signature import rag
 from mindscape.signature.memory import Item, Memory, Posed, build, ranked
-from mindscape.signature.memory import given as told
+from mindscape.signature.memory import given as of_texts
 from mindscape.signature.objectives import Modular, assignment, first_k, greedy, relevance, signature_objective
 from mindscape.signature.rag import DEPTH, FEEDBACK, QUERY, Geometry, Shelf, Situated, answers, at, blend, context, rank
 from mindscape.store import Maker
@@ -75,12 +75,12 @@ class Model:
 
     def __init__(self, says, context=None, dies=10**9, error=KeyboardInterrupt):
         self.says, self.context, self.dies, self.error = says, context, dies, error
-        self.asked, self.how = [], []
+        self.requests, self.how = [], []
 
     def reply(self, prompt, temperature, seed):
-        if len(self.asked) == self.dies:
+        if len(self.requests) == self.dies:
             raise self.error
-        self.asked.append(prompt)
+        self.requests.append(prompt)
         self.how.append((temperature, seed))
         said = self.says(prompt, seed)
         return said if isinstance(said, Reply) else Reply(said, (), len(prompt), 5)
@@ -229,16 +229,16 @@ def both(live=False, width=4):
 def test_ranks_are_those_of_both_passes(live):
     shelf = both(live, width=2)
     rows = rank(shelf, ASKED, [*WAYS, FEEDBACK], ALPHAS)
-    for row, one in zip(rows, ASKED, strict=True):
-        (woken,) = shelf.wake([one.text])
-        assert (row.id, row.woken) == (one.id, woken.chunks)
+    for row, posed in zip(rows, ASKED, strict=True):
+        (woken,) = shelf.wake([posed.text])
+        assert (row.id, row.woken) == (posed.id, woken.chunks)
         assert set(row.found) == {QUERY, FEEDBACK + "@0.5", *(at("coverage", a) for a in ALPHAS), *map(at, WAYS)}
         for way in WAYS:
-            assert row.items[way] == shelf.choose(woken, way, evidence=one.evidence if way == "gold" else ())
-            assert row.found[at(way)] == shelf.search([one.text], [shelf.signature(row.items[way])], DEPTH)[0]
-        assert row.found[QUERY] == row.found["coverage@0"] == shelf.search([one.text], None, DEPTH)[0]
+            assert row.items[way] == shelf.choose(woken, way, evidence=posed.evidence if way == "gold" else ())
+            assert row.found[at(way)] == shelf.search([posed.text], [shelf.signature(row.items[way])], DEPTH)[0]
+        assert row.found[QUERY] == row.found["coverage@0"] == shelf.search([posed.text], None, DEPTH)[0]
         passages = tuple(shelf.memory.texts[i] for i in row.woken[: rag.K])  # in the place of summaries
-        assert row.found[at(FEEDBACK)] == shelf.search([one.text], [passages], DEPTH)[0]
+        assert row.found[at(FEEDBACK)] == shelf.search([posed.text], [passages], DEPTH)[0]
         for alpha in ALPHAS:
             signatures = [shelf.signature(row.items["coverage"])]
             assert row.found[at("coverage", alpha)] == shelf.search([posed.text], signatures, DEPTH, alpha)[0]
@@ -319,7 +319,7 @@ def test_a_real_embedder(tokenizer):
     for form in (Form("paper"), Form("summary_first", delta=0.2)):
         embedder = MiaEmbedder(model, tokenizer, form)
         found = Situated(embedder)
-        for delta, ours in ((1.0, found.asked(["Who?"])), (0.0, found.steered(["Who?"], [parts]))):
+        for delta, ours in ((1.0, found.unsteered(["Who?"])), (0.0, found.steered(["Who?"], [parts]))):
             alone = MiaEmbedder(model, tokenizer, Form(form.order, delta=delta))
             np.testing.assert_allclose(ours, alone.queries(["Who?"], "\n".join(parts)), atol=1e-5)
         assert found.chunks(["Ann left."]).shape == (1, 32)
@@ -363,20 +363,20 @@ def test_answers_of_every_kind():
     assert {r.calls for r in said} == {1}
     told_of = context([memory.texts[2], memory.texts[0]], ("Tom is a thief.",), ["a note"])
     options = letters(list(MIXED[0].options))
-    assert ROLES["choice"].prompt(context=told_of, question="Who sold a lamp?", options_str=options) in model.asked
-    assert [it.value for it in answers(model, memory, MIXED, [(2, 0)] * 4)] == ["C", "TRUE", "Tom", "TRUE"]
-    assert not any("thief" in prompt for prompt in model.asked[4:])
+    assert ROLES["choice"].prompt(context=told_of, question="Who sold a lamp?", options_str=options) in model.requests
+    assert [reply.value for reply in answers(model, memory, MIXED, [(2, 0)] * 4)] == ["C", "TRUE", "Tom", "TRUE"]
+    assert not any("thief" in prompt for prompt in model.requests[4:])
     assert [rag.score(posed, r) for posed, r in zip(MIXED, said, strict=True)] == [1, 1, 1, 0]
 
 
 def test_answers_in_chinese():
-    memory = build(*cut("书", ["安娜卖了一盏灯。", "汤姆走了。"], "zh"), told(["有人卖灯。"]))
+    memory = build(*cut("书", ["安娜卖了一盏灯。", "汤姆走了。"], "zh"), of_texts(["有人卖灯。"]))
     model = Model(lambda prompt, trial: "答案：安娜。")
     posed = Posed("q", "书", "谁卖了灯？", "qa", (), "安娜", (), (0,))
     (said,) = answers(model, memory, [posed], [(0, 1)], [("灯的主线",)])
     assert said.value == "安娜" and rag.score(posed, said, "zh") == 1.0
     shown = context(memory.texts, ("灯的主线",), (), "zh")
-    assert model.asked == [ROLES["qa"].prompt("zh", context=shown, question=posed.text)]
+    assert model.requests == [ROLES["qa"].prompt("zh", context=shown, question=posed.text)]
     shelf = Shelf(memory, Bag())
     assert shelf.search(["谁卖了灯？"], [("汤姆走了",)], 2, 0.0) == [(0, 1)]
     assert shelf.search(["谁卖了灯？"], [("汤姆走了",)], 2, 1.0) == [(1, 0)]
@@ -387,7 +387,7 @@ def test_an_unreadable_reply_is_asked_for_again_otherwise():
     (said,) = answers(model, library(), MIXED[:1], [(0,)])
     assert (said.value, said.calls, len(said.unread)) == ("B", 2, 1)
     assert model.how == [(0.0, 0), (WARMER, 1)] and said.completion_tokens == 10
-    assert said.prompt_tokens == 2 * len(model.asked[0])
+    assert said.prompt_tokens == 2 * len(model.requests[0])
     stubborn = Model(lambda prompt, trial: "Well, who knows.")
     (said,) = answers(stubborn, library(), MIXED[:1], [(0,)], tries=3)
     assert (said.value, said.calls, len(said.unread)) == (None, 3, 3)
@@ -411,12 +411,12 @@ def test_answers_are_asked_for_with_the_passages_that_fit():
     prompt = ROLES["qa"].prompt(context=context([memory.texts[i] for i in range(3)]), question="Who?")
     model = Model(reply, len(prompt) + 48)
     answers(model, memory, [posed], [range(6)])
-    assert model.asked == [prompt]
+    assert model.requests == [prompt]
 
 
 # Series of books and what is asked on them
 
-CLAIMS = [question(i, f"Claim {it}.", 3, kind="claim", right=it, pair="p") for i, it in enumerate(("TRUE", "FALSE"))]
+CLAIMS = [question(i, f"Claim {truth}.", 3, kind="claim", right=truth, pair="p") for i, truth in enumerate(("TRUE", "FALSE"))]
 
 
 def test_a_town(tokenizer, language):

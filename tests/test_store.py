@@ -34,13 +34,13 @@ class Squares:
     """What computes: the square of what is asked, last first; it notes what it was asked and dies at the call `dies`."""
 
     def __init__(self, questions=QUESTIONS, dies=None, off=0):
-        self.questions, self.dies, self.off, self.asked = questions, dies, off, []
+        self.questions, self.dies, self.off, self.requests = questions, dies, off, []
 
     def __call__(self, places):
         for position, place in reversed(list(enumerate(places))):
             of = self.questions[place]["of"]
-            self.asked.append(of)
-            if len(self.asked) == self.dies:
+            self.requests.append(of)
+            if len(self.requests) == self.dies:
                 raise KeyboardInterrupt
             yield position, {"square": of * of + self.off}
 
@@ -54,7 +54,7 @@ def squares(store, questions=QUESTIONS, maker=ANN, **how):
     compute = Squares(questions, **how)
     values = [value["square"] for value in store.fetch("square", maker, questions, compute)]
     store.flush()
-    return values, compute.asked
+    return values, compute.requests
 
 
 def filled(folder):
@@ -336,7 +336,7 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     store.fetch("square", ANN, questions, compute)
     some = remade(store, share=0.1, seed=7)
     assert len(some) in (400, 416) and all(entry.agrees and entry.off == 0 and entry.kind == "square" for entry in some)
-    assert len(compute.asked) == len(some) == stores.BLOCK * len({entry.block for entry in some})
+    assert len(compute.requests) == len(some) == stores.BLOCK * len({entry.block for entry in some})
     assert [entry.key for entry in remade(store, share=0.1, seed=7)] == [entry.key for entry in some]
     assert {entry.key for entry in remade(store, share=0.1, seed=8)} != {entry.key for entry in some}
     assert {entry.key for entry in some} <= {entry.key for entry in remade(store, share=0.2, seed=7)}

@@ -133,7 +133,7 @@ def check_book(novel):
     check_log(novel.world)
     check_solution(novel.world)
     check_options(novel)
-    text, telling, voice = novel.document.text, novel.told, novel.voice
+    text, telling, voice = novel.document.text, novel.telling, novel.voice
     for binding in novel.world.bindings:
         fields = voice.binding_fields(binding)
         needed = [fields["a"], *(fields[key] for key in ("guise", "b", "relation") if key in fields)]
@@ -201,14 +201,14 @@ def deeds(event):
 def check_options(novel):
     """A question on one event has one right answer, and so has a count."""
     voice, world = novel.voice, novel.world
-    at = {spans[0]: world.events[i] for i, spans in novel.told.events.items()}
+    at = {spans[0]: world.events[i] for i, spans in novel.telling.events.items()}
     everything = [(event, deed) for event in world.events if event.kind in SLOTS for deed in deeds(event)]
     by_deed = defaultdict(set)
     for event, (kind, doer, _) in everything:
         by_deed[kind, doer].add(event.id)
     number = voice.words.names.NUMBERS.index
     located = voice.say.LOCATED.replace("{question}", "")
-    passages = {passage.id: novel.document.text[passage.start : passage.end].lower() for passage in novel.told.scenes}
+    passages = {passage.id: novel.document.text[passage.start : passage.end].lower() for passage in novel.telling.scenes}
     names = {voice.name(person.id): person.id for person in world.people}
     for question in novel.questions:
         events = [at[span] for span in question.evidence if span in at]
@@ -372,7 +372,7 @@ def test_hiding_puts_bindings_farther_off_and_states_them_less_often():
     distances = [measure(far, hiding=hiding) for hiding in (0, 0.5, 1)]
     assert 1.5 * distances[0] < distances[1] and 1.3 * distances[1] < distances[2]
     for hiding, times in ((0, 5), (0.5, 3), (1, 1)):
-        assert measure(lambda novel: mean(map(len, novel.told.bindings.values())), hiding=hiding) == times
+        assert measure(lambda novel: mean(map(len, novel.telling.bindings.values())), hiding=hiding) == times
 
 
 def test_sharing_leaves_fewer_places_things_and_kinds_to_more_people():

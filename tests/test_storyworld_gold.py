@@ -65,9 +65,9 @@ def test_session_summaries_hold_what_is_told_in_the_window_and_nothing_else(nove
     starts = [part[0].start for part in parts]
     due = [set() for _ in parts]
     for event in novel.world.events:
-        due[bisect_right(starts, novel.told.events[event.id][0].start) - 1].add(novel.voice.fact(event))
+        due[bisect_right(starts, novel.telling.events[event.id][0].start) - 1].add(novel.voice.fact(event))
     for binding in novel.world.bindings:
-        for span in novel.told.bindings[binding.id]:
+        for span in novel.telling.bindings[binding.id]:
             due[bisect_right(starts, span.start) - 1].add(novel.voice.binding(binding))
     stop, join = novel.voice.say.STOP, novel.voice.say.FACT_JOIN
     for summary, facts in zip(summaries, due, strict=True):
@@ -116,7 +116,7 @@ def test_the_graph_stands_on_the_text(novel):
             assert node.content.lower() in novel.document[node.span].lower()
     for event in novel.world.events:
         (node,) = [node for node in nodes if re.fullmatch(rf"(event|claim|concept){event.id}", node.id)]
-        assert node.span in novel.told.events[event.id]
+        assert node.span in novel.telling.events[event.id]
 
 
 def test_the_memory_tiles_the_document_and_cuts_at_scenes(novel):
@@ -124,14 +124,14 @@ def test_the_memory_tiles_the_document_and_cuts_at_scenes(novel):
     assert len(memory.outline) == len(memory.core) == len(memory.chunks) == len(novel.world.scenes)
     assert memory.chunks[0].start == 0 and memory.chunks[-1].end == len(novel.document.text)
     assert all(before.end == after.start for before, after in pairwise(memory.chunks))
-    assert {chunk.start for chunk in memory.chunks[1:]} == {scene.start for scene in novel.told.scenes[1:]}
+    assert {chunk.start for chunk in memory.chunks[1:]} == {scene.start for scene in novel.telling.scenes[1:]}
 
 
 def test_the_memory_says_who_is_there_and_what_happens(novel):
     names = {novel.voice.name(person.id) for person in novel.world.people}
     names |= {novel.voice.guise(person.id) for person in novel.world.people if person.guise is not None}
     memory = novel.memory
-    for passage, outline, core, chunk in zip(novel.told.scenes, memory.outline, memory.core, memory.chunks, strict=True):
+    for passage, outline, core, chunk in zip(novel.telling.scenes, memory.outline, memory.core, memory.chunks, strict=True):
         scene = novel.world.scenes[passage.id]
         place = novel.voice.place(scene.place).lower()
         assert (place in outline.lower()) == (scene.form not in ("letter", "journal"))
@@ -147,27 +147,27 @@ def test_the_memory_says_who_is_there_and_what_happens(novel):
 
 
 def test_every_event_and_binding_is_told_in_its_scene(novel):
-    passages = {passage.id: passage for passage in novel.told.scenes}
+    passages = {passage.id: passage for passage in novel.telling.scenes}
     assert set(passages) == {scene.id for scene in novel.world.scenes}
     for event in novel.world.events:
-        for span in novel.told.events[event.id]:
+        for span in novel.telling.events[event.id]:
             assert passages[event.scene].start <= span.start < span.end <= passages[event.scene].end
     for scene in novel.world.scenes:
         for i in scene.bindings:
-            inside = [s for s in novel.told.bindings[i] if passages[scene.id].start <= s.start <= passages[scene.id].end]
+            inside = [s for s in novel.telling.bindings[i] if passages[scene.id].start <= s.start <= passages[scene.id].end]
             assert len(inside) == scene.bindings.count(i)
-    assert len(novel.told.refrains) == len(novel.told.chapters)
+    assert len(novel.telling.refrains) == len(novel.telling.chapters)
 
 
 def test_a_letter_is_not_broken_by_the_narrator(novel):
     """Who is who is told after a letter, a journal, a contest; each time in other words."""
-    for passage in novel.told.scenes:
+    for passage in novel.telling.scenes:
         scene = novel.world.scenes[passage.id]
         if scene.form in ("letter", "journal", "contest"):
-            ends = [span.end for i in scene.events for span in novel.told.events[i]]
-            spans = [span for i in scene.bindings for span in novel.told.bindings[i]]
+            ends = [span.end for i in scene.events for span in novel.telling.events[i]]
+            spans = [span for i in scene.bindings for span in novel.telling.bindings[i]]
             assert all(span.start > max(ends) for span in spans if passage.start <= span.start <= passage.end)
-    for spans in novel.told.bindings.values():
+    for spans in novel.telling.bindings.values():
         assert len({novel.document[span] for span in spans}) == len(spans)
 
 

@@ -55,9 +55,9 @@ def test_chunk_summaries_then_one_over_their_concatenation():
     built = summaries.summarise_document(model, *pieces(4))
     assert built.levels == (tuple(f"beta{i} gamma{i} delta{i}" for i in range(4)), ("beta3 gamma3 delta3",))
     assert built.text == "beta3 gamma3 delta3" and built.source == "echo"
-    assert "\n".join(built.levels[0]) in model.asked[-1]
+    assert "\n".join(built.levels[0]) in model.requests[-1]
     head = summaries.CHUNK_PROMPT["en"].split("{chunk_content}")[0]  # common to all, so that it can be read once
-    assert all(prompt.startswith(head) for prompt in model.asked[:4]) and "under 500 characters" in head
+    assert all(prompt.startswith(head) for prompt in model.requests[:4]) and "under 500 characters" in head
 
 
 @given(st.integers(1, 60), st.integers(190, 400))
@@ -67,14 +67,14 @@ def test_the_fold_reads_every_summary_once_and_never_too_much(n, context):
     assert len(built.levels[0]) == n and len(built.levels[-1]) == 1
     sizes = [len(level) for level in built.levels]
     assert sizes == sorted(sizes, reverse=True)
-    assert "\n".join(map(inside, model.asked[n : n + sizes[1]])).splitlines() == list(built.levels[0])
+    assert "\n".join(map(inside, model.requests[n : n + sizes[1]])).splitlines() == list(built.levels[0])
 
 
 @given(st.integers(1, 40), st.integers(8, 60), st.sampled_from([None, 300]))
 def test_no_more_than_asked_is_merged_at_once(n, read, context):
     model = Echo(context)
     built = summaries.summarise_document(model, *pieces(n), chunk_tokens=40, tokens=40, read=read)
-    assert all(len(inside(prompt).split()) <= read for prompt in model.asked[n:])
+    assert all(len(inside(prompt).split()) <= read for prompt in model.requests[n:])
     assert built.text == summaries.summarise_document(Echo(), *pieces(n)).text
 
 
@@ -109,8 +109,8 @@ def test_a_refused_or_empty_summary_is_an_error_not_a_mindscape(reply):
 def test_chinese_has_prompts_of_its_own():
     model = Echo()
     summaries.summarise_document(model, *cut("红楼", ["贾宝玉来了。", "林黛玉走了。"], "zh"))
-    assert "贾宝玉来了。" in model.asked[0] and "不超过500个字符" in model.asked[0]
-    assert "梗概" in model.asked[-1]
+    assert "贾宝玉来了。" in model.requests[0] and "不超过500个字符" in model.requests[0]
+    assert "梗概" in model.requests[-1]
 
 
 def test_an_unknown_language_and_no_chunks_are_refused():

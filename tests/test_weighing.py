@@ -14,7 +14,7 @@ from storyworld.weighing import Kept
 
 SEEDS = (0, 7, 1000, 1001)
 LANGUAGES = ("en", "zh")
-every_book = pytest.mark.parametrize(("seed", "language"), [(seed, one) for seed in SEEDS for one in LANGUAGES])
+every_book = pytest.mark.parametrize(("seed", "language"), [(seed, language) for seed in SEEDS for language in LANGUAGES])
 
 
 @cache

@@ -87,7 +87,7 @@ class Meter:
     @property
     def calls(self) -> int:
         """Calls until now, those out of the cache included."""
-        return sum(step.asked for step in self.steps)
+        return sum(step.is_call for step in self.steps)
 
     @property
     def tokens(self) -> int:
@@ -126,7 +126,7 @@ class Meter:
 
     def add(self, what: str, read: int, written: int) -> None:
         """Count a call that was not made through this meter: the build's, say, of a graph that was there already."""
-        self.steps.append(Step(self.stage, what, read, written, asked=True))
+        self.steps.append(Step(self.stage, what, read, written, is_call=True))
 
     def note(self, what: str) -> None:
         """Put something that was done without the model into the trace."""

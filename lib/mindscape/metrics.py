@@ -368,18 +368,18 @@ class NoAnswer(StrEnum):
 class Accuracy:
     """`value` is the mean of `right`, which has one entry a question (or a pair) for `bootstrap`.
 
-    asked = answered + refused + unparsable; of pairs, these count the claims.
+    total = answered + refused + unparsable; of pairs, these count the claims.
     """
 
     value: float
     right: tuple[bool, ...]
-    asked: int
+    total: int
     refused: int
     unparsable: int
 
     @property
     def answered(self) -> int:
-        return self.asked - self.refused - self.unparsable
+        return self.total - self.refused - self.unparsable
 
 
 def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Accuracy:
@@ -412,7 +412,7 @@ def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
 
     >>> said = [(1, True, True), (1, False, False), (2, True, "unparsable"), (2, False, False)]
     >>> of = pair_accuracy({"pair": pair, "answer": answer, "prediction": reply} for pair, answer, reply in said)
-    >>> of.value, of.right, of.asked, of.unparsable
+    >>> of.value, of.right, of.total, of.unparsable
     (0.5, (True, False), 4, 1)
     """
     pairs: dict[Hashable, dict[bool, bool]] = {}  # key -> answer -> right?

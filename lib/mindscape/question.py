@@ -96,7 +96,7 @@ class Ranking:
 class Step:
     """One thing that a method did. `stage` is BUILD, ANSWER, or a name of the method's own.
 
-    With `asked` it is a call of the model that read and wrote so many tokens, and `what` is the reply; else `what` says what
+    With `is_call` it is a call of the model that read and wrote so many tokens, and `what` is the reply; else `what` says what
     was done without the model, a tool's result or why it came to an end.
     """
 
@@ -104,7 +104,7 @@ class Step:
     what: str
     read: int = 0
     written: int = 0
-    asked: bool = False
+    is_call: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Answer:
     @property
     def tokens_first_call(self) -> int:
         """Read by the first call of the answer stage: the f₁ of MindGraph's compaction ratio (section 4.2)."""
-        return next((step.read for step in self.trace if step.asked and step.stage == ANSWER), 0)
+        return next((step.read for step in self.trace if step.is_call and step.stage == ANSWER), 0)
 
     def spent(self, stage: str) -> int:
         """Tokens read and written at one stage."""

@@ -62,7 +62,7 @@ class Book:
 
     document: Document
     world: World
-    told: Telling
+    telling: Telling
     questions: tuple[Question, ...]
     claims: tuple[ClaimPair, ...]
 
@@ -78,21 +78,21 @@ class Book:
     @cached_property
     def entities(self) -> list[Entity]:
         """People, guises, places and things with descriptions."""
-        return gold.gold_entities(self.voice, self.told)
+        return gold.gold_entities(self.voice, self.telling)
 
     @cached_property
     def graph(self) -> tuple[list[Node], list[Edge]]:
         """The concept graph: nodes of five types, edges, each with its place."""
-        return gold.graph(self.voice, self.told)
+        return gold.graph(self.voice, self.telling)
 
     @cached_property
     def memory(self) -> Memory:
         """The document memory: outline, core contents, spans that tile the text."""
-        return gold.memory(self.voice, self.told)
+        return gold.memory(self.voice, self.telling)
 
     def session_summaries(self, windows: Sequence[Sequence[Chunk]]) -> list[str]:
         """One summary a window of chunks, as `text.windows` gives them."""
-        return gold.session_summaries(self.voice, self.told, windows)
+        return gold.session_summaries(self.voice, self.telling, windows)
 
 
 @dataclass(frozen=True)

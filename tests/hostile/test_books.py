@@ -91,7 +91,7 @@ def test_a_pipe_is_no_book(tmp_path):
 HIDDEN = ["\u00ad", "\u200b", "\u200c", "\u2060", "\ufeff", "\u200e", "\u00ad\u200b"]
 
 
-@pytest.mark.parametrize("hidden", HIDDEN, ids=lambda text: "+".join(f"{ord(one):04x}" for one in text))
+@pytest.mark.parametrize("hidden", HIDDEN, ids=lambda text: "+".join(f"{ord(letter):04x}" for letter in text))
 def test_what_does_not_show_changes_no_score_and_hides_no_name(hidden):
     text, written = f"The mil{hidden}ler sold the lan{hidden}tern.", "The miller sold the lantern."
     assert words(text, "en") == words(written, "en")

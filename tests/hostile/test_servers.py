@@ -70,7 +70,7 @@ def test_an_error_with_status_200_is_tried_again(code):
     for body in ({"error": error}, {"error": error, "choices": None}, {"choices": [choice], "usage": USAGE}):
         with Scripted(answers(json.dumps(body).encode()), says("Francisco")) as server:
             assert at(server).chat(HELLO).text == "Francisco"
-            assert len(server.asked) == 2
+            assert len(server.requests) == 2
     with Scripted(answers(json.dumps({"error": error}).encode())) as server:
         said = rf"HTTP 200 with an error, {code}: upstream rate-limited \(2 tries\)"
         refused(lambda: at(server, retries=1).chat(HELLO), said, LLMError)
@@ -88,14 +88,14 @@ def test_a_call_in_the_text_is_a_call():
 def test_parameters_can_be_left_out(monkeypatch):
     with Scripted(says("Francisco")) as server:
         at(server, leave_out="temperature, top_p,seed,max_tokens", reasoning_effort="low").chat(HELLO)
-        assert set(server.asked[-1]) == {"model", "messages", "reasoning_effort"}
-        assert server.asked[-1]["reasoning_effort"] == "low"
+        assert set(server.requests[-1]) == {"model", "messages", "reasoning_effort"}
+        assert server.requests[-1]["reasoning_effort"] == "low"
         with monkeypatch.context() as patch:
             patch.setenv("MINDSCAPE_LEAVE_OUT", "seed")
             patch.setenv("MINDSCAPE_REASONING_EFFORT", "high")
             model = at(server)
         model.chat(HELLO)
-        assert "seed" not in server.asked[-1] and server.asked[-1]["reasoning_effort"] == "high"
+        assert "seed" not in server.requests[-1] and server.requests[-1]["reasoning_effort"] == "high"
         assert model.fingerprint != at(server).fingerprint
         assert at(server, leave_out="seed").fingerprint == at(server, leave_out=" seed,").fingerprint
     refused(lambda: at(server, leave_out="model"), "leave_out='model': expected one of temperature, top_p")
@@ -129,7 +129,7 @@ def test_an_answer_has_a_bound():
     for code in (200, 500):
         with Scripted(packed(4 * LARGEST, code=code)) as server:
             refused(lambda server=server: at(server).chat(HELLO), "the answer has more than 8 MB$", LLMError)
-            assert len(server.asked) == 1
+            assert len(server.requests) == 1
     with Scripted(packed(1000, "gzip, gzip")) as server:
         refused(lambda: at(server).chat(HELLO), "packed as 'gzip, gzip'", LLMError)
 
@@ -140,7 +140,7 @@ def test_redirects_are_not_followed():
         with Scripted(moved) as server:
             said = f"HTTP 307: it redirects to {other.url}/chat/completions:"
             assert "sk-other" not in str(refused(lambda: at(server).chat(HELLO), said, LLMError))
-        assert other.asked == [] and len(server.asked) == 1
+        assert other.requests == [] and len(server.requests) == 1
 
 
 def test_waits_in_their_three_forms_and_those_that_are_none():

@@ -223,11 +223,11 @@ class LanguageModel:
         met: dict[str, Any] = {}  # what another process has answered meanwhile
         for places in self.store.missing(new, keys, met, batch.kind, maker) if self.store is not None else [new]:
             while places:
-                most = self.ledger.affordable(self.name, list(map(asked.need, places))) if self.ledger.capped else len(places)
-                some, places = places[:most], places[most:]
-                for position, raw in asked.ask(some):
-                    i = some[position]
-                    result = asked.check(i, raw)
+                most = self.ledger.affordable(self.name, list(map(batch.need, places))) if self.ledger.capped else len(places)
+                part, places = places[:most], places[most:]
+                for position, raw in batch.ask(part):
+                    i = part[position]
+                    result = batch.check(i, raw)
                     self.ledger.add(self.name, result)
                     if self.store is not None and self._stays(raw, result):
                         self.store.put(batch.kind, maker, {keys[i]: raw.stored()}, raw.seconds, batch.how)

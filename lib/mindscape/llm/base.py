@@ -348,7 +348,7 @@ class Sampling:
         require(self.max_new_tokens >= 1, f"max_new_tokens={self.max_new_tokens!r}: expected at least 1")
         require(0 <= self.temperature < inf, f"temperature={self.temperature!r}: expected 0 (greedy) or more")
         require(0 < self.top_p <= 1, f"top_p={self.top_p!r}: expected more than 0, at most 1")
-        require(all(isinstance(one, str) and one for one in stop), f"stop={stop!r}: expected texts that are not empty")
+        require(all(isinstance(text, str) and text for text in stop), f"stop={stop!r}: expected texts that are not empty")
 
 
 @dataclass(frozen=True)

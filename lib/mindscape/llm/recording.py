@@ -53,7 +53,7 @@ class Scripted:
         self, say: Callable, *, dies: int | None = None, count: Callable = base.estimated_tokens, form: str = base.SHORT
     ):
         self.say, self.dies, self.count, self.form = say, dies, count, form
-        self.asked: list[tuple] = []  # prompt, tools and schema, each
+        self.requests: list[tuple] = []  # prompt, tools and schema, each
 
     def count_tokens(self, prompt: Prompt, tools: Tools = ()) -> int:
         """As the script counts them."""
@@ -61,8 +61,8 @@ class Scripted:
 
     def hear(self, *request: Any) -> None:
         """Keep what it is asked."""
-        self.asked.append(request)
-        if len(self.asked) == self.dies:
+        self.requests.append(request)
+        if len(self.requests) == self.dies:
             raise KeyboardInterrupt
 
     def generate(self, prompts: Prompts, sampling: Sampling, tools: Tools = (), schema: Forms = None) -> Replies:

@@ -263,7 +263,7 @@ def train(
     bare, tokenizer = loaded(base, recipe.form, settings.precision)
     added = list(TOKENS.values()) if recipe.form.marks == "tokens" else []
     marks = cast(list[int], tokenizer.convert_tokens_to_ids(added))
-    options = asdict(recipe) | {"form": recipe.form.told}
+    options = asdict(recipe) | {"form": recipe.form.stored}
     data = [asdict(question) for question in questions], options, language, adapter_hash(start) if start else ""
     run = identity(bare, settings, data)
     model = with_lora(bare, settings, start, marks)
@@ -272,8 +272,8 @@ def train(
     def learn(batch: Batch) -> dict:
         part = slice(accelerator.process_index, None, accelerator.num_processes)
         share = len(batch.questions[part]) / len(batch.questions)
-        ready = prepare(asked, batch, recipe, tokenizer, settings.tokens, language, part if share else slice(1))
-        told: dict[str, float] = {}
+        ready = prepare(questions, batch, recipe, tokenizer, settings.tokens, language, part if share else slice(1))
+        measured: dict[str, float] = {}
 
         def encode(reading: Reading) -> Tensor:
             attend(bare, reading.longest)
@@ -295,7 +295,7 @@ def train(
         return together(gather_object([(share, measured)]))
 
     adapter = fit(model, learn, partial(plan, questions, recipe, settings.seed), out, run, settings, accelerator)
-    form = {"form": recipe.form.told, "summaries": recipe.summaries, "language": language}
+    form = {"form": recipe.form.stored, "summaries": recipe.summaries, "language": language}
     (adapter / "form.json").write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
     return adapter
 

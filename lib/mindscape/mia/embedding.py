@@ -84,7 +84,7 @@ class Form:
         require(0 <= self.delta <= 1, f"delta={self.delta!r}: expected 0 to 1")
 
     @property
-    def told(self) -> dict[str, Any]:
+    def stored(self) -> dict[str, Any]:
         """The fields as a store's key and an adapter's `form.json` have them: the wording where it is not the short one."""
         return {name: value for name, value in asdict(self).items() if name != "wording" or value != SHORT}
 
@@ -227,7 +227,7 @@ def unit_readings(
     written = [Written((), tuple(token_ids(unit + WORDS[language]["unit"], tokenizer)), {}, {}) for unit in units]
     order = sorted(range(len(written)), key=lambda i: -len(written[i].tail))
     together = neighbours([written[i] for i in order], tokens)
-    return [Reading.of_ends(one.tail for one in some) for some in together], torch.tensor(order).argsort()
+    return [Reading.of_ends(unit.tail for unit in group) for group in together], torch.tensor(order).argsort()
 
 
 def enriched(states: Tensor, delta: float) -> dict[Task, Tensor]:
@@ -314,7 +314,7 @@ class MiaEmbedder:
     @property
     def maker(self) -> Maker:
         """Base, adapter and form: who a ranking is by."""
-        form = {**self.form.told, "summaries": self.summaries, "language": self.language}
+        form = {**self.form.stored, "summaries": self.summaries, "language": self.language}
         model = self.__dict__.get("model")
         same = model is None or (self._loaded and self._loaded == weights.fingerprint(model, model.config))
         if self._maker is not None and same:
@@ -539,7 +539,7 @@ def annotate(
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
-        found.append(Silver(name, some, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
+        found.append(Silver(name, rankings, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
     return found
 
 

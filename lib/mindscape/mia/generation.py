@@ -100,8 +100,8 @@ def write(
     opened, closed = CONTEXT.split("{context}")
     places = [put(JOIN if i else opened, chunk.strip()) for i, chunk in enumerate(chunks)]
     text += closed if chunks else ""
-    opened, asked, demands = re.fullmatch(r"([^{]*)({.*})([^}]*)", after, re.DOTALL).groups()  # the paper's form has demands
-    question = put(opened, asked.format(**slots), demands)
+    opened, frame, demands = re.fullmatch(r"([^{]*)({.*})([^}]*)", after, re.DOTALL).groups()  # the paper's form has demands
+    question = put(opened, frame.format(**slots), demands)
     return Written(text, place, tuple(places), question)
 
 

@@ -159,8 +159,8 @@ def query_layers(embedder: MiaEmbedder, questions: Sequence[str], summary: str |
     form, given = embedder.form, summary if embedder.summaries else None
     h, mass = _read(embedder, embedder.written(questions, given), _asked)
     h = h.float()
-    if form.order == "summary_first" and told is not None:  # then h_q comes from a reading without summary
-        h[:, :, 0] = _layers(embedder, [Reading.of_ends(one.to_q for one in embedder.written(questions, None))])
+    if form.order == "summary_first" and given is not None:  # then h_q comes from a reading without summary
+        h[:, :, 0] = _layers(embedder, [Reading.of_ends(query.to_q for query in embedder.written(questions, None))])
     vectors = [enriched(layer, form.delta)["chunk"] for layer in h]
     query, first = mass[..., 0], mass[..., 1]
     of_summary = mass[..., 2] if given is not None else torch.zeros_like(query)
@@ -188,7 +188,7 @@ def recall_in(order: np.ndarray, right: Sequence[Sequence[int]], k: int = 10) ->
     [[1.0], [0.0]]
     """
     rows = (zip(layer, right, strict=True) for layer in np.asarray(order)[..., :k].tolist())
-    return np.array([[recall_fraction_at_k(row, of, k) for row, of in pairs] for pairs in rows])
+    return np.array([[recall_fraction_at_k(row, evidence, k) for row, evidence in pairs] for pairs in rows])
 
 
 def _nearest(queries: np.ndarray, units: np.ndarray) -> np.ndarray:

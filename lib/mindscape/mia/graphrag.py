@@ -514,7 +514,7 @@ class Log:
     >>> import storyworld
     >>> log = Log(storyworld.book(1000, tokens=15_000))
     >>> name, fact = next(iter(log.facts.items()))
-    >>> log.told(f"{fact.says}. It rained.") == {name}, log.told("It rained.")
+    >>> log.stated(f"{fact.says}. It rained.") == {name}, log.stated("It rained.")
     (True, set())
     """
 
@@ -522,15 +522,15 @@ class Log:
         voice, world = book.voice, book.world
         self.book, self.language = book, book.document.language
         events = [event for event in world.events if event.kind in SLOTS]
-        self.facts = {f"event{it.id}": Fact(voice.fact(it), tuple(book.told.events[it.id])) for it in events}
-        self.facts |= {f"binding{it.id}": Fact(voice.binding(it), tuple(book.told.bindings[it.id])) for it in world.bindings}
-        people = [(f"binding{it.id}", (it.person, it.other)) for it in world.bindings]
-        people += [(f"event{it.id}", (it.slots.get("a"), it.slots.get("b"))) for it in events]
-        of: dict[int, list[str]] = defaultdict(list)
-        for name, some in people:
-            for person in dict.fromkeys(one for one in some if one is not None):
-                of[person].append(name)
-        self.of = dict(of)
+        self.facts = {f"event{event.id}": Fact(voice.fact(event), tuple(book.telling.events[event.id])) for event in events}
+        self.facts |= {f"binding{b.id}": Fact(voice.binding(b), tuple(book.telling.bindings[b.id])) for b in world.bindings}
+        people = [(f"binding{b.id}", (b.person, b.other)) for b in world.bindings]
+        people += [(f"event{event.id}", (event.slots.get("a"), event.slots.get("b"))) for event in events]
+        facts_of: dict[int, list[str]] = defaultdict(list)
+        for name, pair in people:
+            for person in dict.fromkeys(who for who in pair if who is not None):
+                facts_of[person].append(name)
+        self.of = dict(facts_of)
         self._known: dict[str, set[str]] = defaultdict(set)
         for name, fact in self.facts.items():
             self._known[_fold(fact.says)].add(name)
@@ -544,7 +544,7 @@ class Log:
         voice, guised = self.book.voice, self.book.world.people[person].guise is not None
         return [voice.name(person), *([voice.guise(person)] if guised else [])]
 
-    def told(self, text: str) -> set[str]:
+    def stated(self, text: str) -> set[str]:
         """The facts that a text states, in the log's own words or in others that name everybody and what was done."""
         found = {name for tie, name in self._ties.items() if tie in text}
         rest = []
@@ -585,7 +585,7 @@ def holdings(log: Log, graph: Graph, chunks: Sequence[Chunk]) -> Holdings:
     )
 
     def facts_of(parts: Iterable[Entity | Relation]) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(log.told(part.description)) for part in parts)
+        return tuple(frozenset(log.stated(part.description)) for part in parts)
 
     return Holdings(facts_of(graph.entities), facts_of(graph.relations), tuple(held))
 

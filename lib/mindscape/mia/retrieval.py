@@ -203,10 +203,10 @@ class Asked(GoldRow):
         return self.role
 
 
-def asked(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: int = 0) -> dict[str, list[Asked]]:
+def drawn_questions(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: int = 0) -> dict[str, list[Asked]]:
     """By task, the same `share` questions on each book; two claims on each, the true one first. Another `seed` draws others.
 
-    >>> {task: len(some) for task, some in asked(books("test"), tokenizer, 2).items()}   # doctest: +SKIP
+    >>> {task: len(some) for task, some in drawn_questions(books("test"), tokenizer, 2).items()}   # doctest: +SKIP
     {'qa': 20, 'choice': 20, 'claim': 40}
     """
     found: dict[str, list[Asked]] = {task: [] for task in TASKS}
@@ -254,8 +254,8 @@ def average_ranks(scores: Mapping[str, Mapping[Hashable, float]]) -> dict[str, f
     {'mia': 1.25, 'vanilla': 1.75}
     """
     table = pd.DataFrame(scores)
-    for system, of in table.items():
-        require(of.notna().all(), f"{system!r} has no score for {of.isna().idxmax()!r}: expected one for every setting")
+    for system, values in table.items():
+        require(values.notna().all(), f"{system!r} has no score for {values.isna().idxmax()!r}: expected one for every setting")
     return table.rank(axis=1, ascending=False).mean().to_dict()
 
 

@@ -64,7 +64,7 @@ def compaction(answer: Answer, length: int) -> float:
     `length` must be counted as the model counts; see `length`.
 
     >>> from mindscape.question import ANSWER, Step
-    >>> first = Step(ANSWER, "the miller", read=300, written=4, asked=True)
+    >>> first = Step(ANSWER, "the miller", read=300, written=4, is_call=True)
     >>> compaction(Answer("the miller", trace=(first,)), 30_000)
     0.01
     """

@@ -83,7 +83,7 @@ class Task:
     shown: bool = True
 
     @property
-    def asked(self) -> str:
+    def query(self) -> str:
         """The question as a method gets it."""
         return with_options(self.question, self.options if self.shown else (), self.document.language)
 
@@ -187,7 +187,7 @@ def as_choice(task: Task, book: Book) -> Task:
 
 def built(book: Book) -> list[str]:
     """The ids of the questions that notebook 30 builds a graph for: three of the quarters have one."""
-    return [scoring.asked(book, kind).id for kind in scoring.KINDS]
+    return [scoring.question_for(book, kind).id for kind in scoring.KINDS]
 
 
 def of_benchmarks(kept: Sequence[Judged], folder: str | Path | None = None) -> list[Task]:
@@ -292,7 +292,7 @@ def answered(
         def compute(places: Sequence[int]) -> Iterator[tuple[int, Any]]:
             for start in range(0, len(places), WIDTH):
                 batch = [(tasks[i], budgets[i]) for i in places[start : start + WIDTH]]
-                jobs = [partial(method, task.asked, task.document, budget=most, **task.held) for task, most in batch]
+                jobs = [partial(method, task.query, task.document, budget=most, **task.held) for task, most in batch]
                 for k, answer in enumerate(side_by_side(_apart(llm), jobs)):
                     yield start + k, _row(name, answer, batch[k][0].document.language)
 
@@ -313,7 +313,7 @@ def _question(name: str, task: Task, settings: MethodSettings, form: str) -> dic
     paths = PROMPTS[name].split() + ["roles/paper/tools"] * (name == OURS and form == "paper")
     files = [path.replace(f"/{EDITS.name}", f"/{given['role']}").partition("/") for path in paths]
     words = digest([text for room, _, file in files for text in sent(room, file, language, form)])
-    question = {"method": name, "question": task.asked, "text": digest(task.document.text, language), "prompts": words}
+    question = {"method": name, "question": task.query, "text": digest(task.document.text, language), "prompts": words}
     if settings.role == EDITS.name:  # as answers were kept before there was a choice
         del given["role"]
     return question | given | task.held
@@ -343,10 +343,10 @@ def unusable(name: str, answer: Answer, language: str) -> int:
     1
     """
     if name == OURS:
-        built = [step.what for step in answer.trace if step.asked and step.stage == BUILD]
+        built = [step.what for step in answer.trace if step.is_call and step.stage == BUILD]
         return sum(bool(read_operations(reply)[1]) for reply in built) + sum(getattr(answer, "malformed", {}).values())
     neither = baselines.TOLD[language]["neither"]
-    done = [step.what for step in answer.trace if not step.asked]
+    done = [step.what for step in answer.trace if not step.is_call]
     return sum(what == neither or what.startswith("no reply that can be used") for what in done)
 
 
@@ -405,10 +405,10 @@ def _row(name: str, answer: Answer, language: str) -> dict[str, Any]:
     """What the store keeps of an answer."""
     spent: dict[str, list[int]] = {}
     for step in answer.trace:
-        if step.asked:
+        if step.is_call:
             calls, read, written = spent.get(step.stage, (0, 0, 0))
             spent[step.stage] = [calls + 1, read + step.read, written + step.written]
-    n, notes = len(answer.trace), [step.what[:NOTED] for step in answer.trace if not step.asked]
+    n, notes = len(answer.trace), [step.what[:NOTED] for step in answer.trace if not step.is_call]
     steps = [[i, n, step.stage, step.what[:SHOWN], step.read, step.written] for i, step in enumerate(answer.trace, start=1)]
     row = {key: getattr(answer, key) for key in ("text", "calls", "tokens_first_call", "tokens_total")}
     row |= {"spent": spent, "unusable": unusable(name, answer, language), "notes": notes[-NOTES:]}

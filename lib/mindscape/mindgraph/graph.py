@@ -406,8 +406,8 @@ def as_html(graph: Graph, document: Document, question: str = "") -> str:
         style += f".{kind} {{ fill: {PALETTE[colour]}; color: {PALETTE[colour]} }}\n"
     data = _embedded({"nodes": nodes, "edges": edges, "marks": marks})
     policy = f"default-src 'none'; style-src '{_policy(style)}'; script-src '{_policy(script)}'"
-    told = {"language": document.language, "title": question or document.id, "name": document.id}
-    escaped = {name: html.escape(text) for name, text in told.items()}
+    labels = {"language": document.language, "title": question or document.id, "name": document.id}
+    escaped = {name: html.escape(text) for name, text in labels.items()}
     return Template(page).substitute(escaped, policy=policy, style=style, data=data, script=script)
 
 

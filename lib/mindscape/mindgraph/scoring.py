@@ -400,14 +400,14 @@ def many(split: str) -> list[Book]:
     return [*books(split)[:SHORT], *(storyworld.book(seed, tokens=15_000) for seed in MORE[split])]
 
 
-def asked(book: Book, kind: str) -> Question:
+def question_for(book: Book, kind: str) -> Question:
     """The question of a kind that a graph of a novel is built for.
 
     "bound": on one event, with a trade, kin or guise in the place of a name; "liar": who told an untruth on oath, so that two
     notes contradict each other; "people": how many different people did something in the whole book. The first in the book's
     order. Raises InputError for another kind.
 
-    >>> asked(storyworld.book(1010, tokens=15_000), "liar").question                    # doctest: +ELLIPSIS
+    >>> question_for(storyworld.book(1010, tokens=15_000), "liar").question                    # doctest: +ELLIPSIS
     'Who gave an untrue account on oath of the person who ...'
     """
     require(kind in KINDS, f"kind={kind!r}: expected {', '.join(KINDS)}")
@@ -417,8 +417,8 @@ def asked(book: Book, kind: str) -> Question:
 
 
 def more(book: Book, n: int = 4) -> list[Question]:
-    """Up to n more questions on one or two events that name their answer, from all over the list; none is of `asked`."""
-    taken = {asked(book, kind).id for kind in KINDS}
+    """Up to n more questions on one or two events that name their answer, from all over the list; none of `question_for`."""
+    taken = {question_for(book, kind).id for kind in KINDS}
     rest = [question for question in _narrow(book) if question.id not in taken]
     return rest[:: max(1, len(rest) // n)][:n]
 
@@ -433,12 +433,12 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
     >>> from mindscape.mindgraph.build import rebuild
     >>> book = storyworld.book(1010, tokens=15_000)
     >>> text = book.document.text
-    >>> journal = perfect(book, asked(book, "people"), [Chunk(book.document.id, 0, 0, len(text))])
+    >>> journal = perfect(book, question_for(book, "people"), [Chunk(book.document.id, 0, 0, len(text))])
     >>> {node.type for node in rebuild(journal).nodes.values()} >= {"event", "entity"}
     True
     """
     builder, reading, graph, entries = Builder(book), Reading(), Graph(book.document.id), []
-    events = sorted((book.told.events[event.id][0], event.id) for event in builder.events(question))
+    events = sorted((book.telling.events[event.id][0], event.id) for event in builder.events(question))
     for block in blocks:
         within = Span(block.start, block.end)
         operations: list[Operation] = []
@@ -446,7 +446,7 @@ def perfect(book: Book, question: Question, blocks: Sequence[Chunk]) -> Journal:
             if block.start <= span.start < block.end:
                 operations += builder.event(book.world.events[event], within, reading, answer=question.answer)
         for binding in builder.bindings(question):
-            span = book.told.bindings[binding.id][0]
+            span = book.telling.bindings[binding.id][0]
             if block.start <= span.start < block.end:
                 operations += builder.binding(binding, span, within, reading)
         reading.apply(operations)

@@ -200,7 +200,7 @@ def places(book: Book, share: int = 8, seed: int = 0) -> list[tuple[int, str]]:
     Each has `REACH` characters on both sides. The same arguments give the same places. Taught in notebook 40.
     """
     document, language = book.document, book.document.language
-    text, scenes = document.text, book.told.scenes
+    text, scenes = document.text, book.telling.scenes
     positions: dict[str, list[int]] = {kind: [] for kind in PLACES}
     for before, after in pairwise(scenes):
         if not text[before.end : after.start].strip():

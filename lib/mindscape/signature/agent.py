@@ -148,7 +148,7 @@ def run(
     ('D', 'answer')
     """
     require(batch >= 1, f"batch={batch}: expected at least 1")
-    require(len({question.id for question in asked}) == len(asked), "two questions have the same id: expected each once")
+    require(len({posed.id for posed in questions}) == len(questions), "two questions have the same id: expected each once")
     meter, settings = Meter(llm, budget), settings or Settings()
     groups = (questions[start : start + batch] for start in range(0, len(questions), batch))
     return [trace for group in groups for trace in _together(meter, shelf, group, settings, template)]

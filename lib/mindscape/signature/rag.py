@@ -224,7 +224,7 @@ class Retriever(Protocol):
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, dim)."""
 
-    def asked(self, questions: Sequence[str]) -> np.ndarray:
+    def unsteered(self, questions: Sequence[str]) -> np.ndarray:
         """Of the questions alone, for s_qry: (questions, dim)."""
 
     def steered(self, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
@@ -252,11 +252,11 @@ class Geometry:
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         return self.encoder.encode(texts)
 
-    def asked(self, questions: Sequence[str]) -> np.ndarray:
+    def unsteered(self, questions: Sequence[str]) -> np.ndarray:
         return self.encoder.encode(questions, "query")
 
     def steered(self, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
-        steered = self.asked(questions).copy()
+        steered = self.unsteered(questions).copy()
         parts = list(dict.fromkeys(chain(*signatures)))
         vectors = dict(zip(parts, self.encoder.encode(parts), strict=True)) if parts else {}
         for row, signature in zip(steered, signatures, strict=True):
@@ -288,7 +288,7 @@ class Situated:
     def chunks(self, texts: Sequence[str]) -> np.ndarray:
         return self.embedder.units(texts)
 
-    def asked(self, questions: Sequence[str]) -> np.ndarray:
+    def unsteered(self, questions: Sequence[str]) -> np.ndarray:
         return self._read(1.0, questions, [()] * len(questions))
 
     def steered(self, questions: Sequence[str], signatures: Sequence[Signature]) -> np.ndarray:
@@ -397,7 +397,7 @@ class Shelf:
 
         def compute(places: Sequence[int]) -> Iterator[list[int]]:
             for batch in _some_at_a_time(places):
-                for row in _products(self.first.asked([questions[i] for i in batch]), self._chunks(self.first)):
+                for row in _products(self.first.unsteered([questions[i] for i in batch]), self._chunks(self.first)):
                     yield ranked(row, k0).tolist()
 
         keys = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
@@ -451,7 +451,7 @@ class Shelf:
 
     def scores(self, questions: Sequence[str], signatures: Sequence[Signature]) -> tuple[np.ndarray, np.ndarray]:
         """s_qry and s_sig of every chunk, each (questions, chunks), by E_2: what an alpha then blends."""
-        alone, steered = self.second.asked(questions), self.second.steered(questions, signatures)
+        alone, steered = self.second.unsteered(questions), self.second.steered(questions, signatures)
         return _products(alone, self._chunks(self.second)), _products(steered, self._chunks(self.second))
 
     def search(
@@ -470,7 +470,7 @@ class Shelf:
             for batch in _some_at_a_time(places):
                 texts = [questions[i] for i in batch]
                 if signatures is None:
-                    of_both = (_products(self.second.asked(texts), self._chunks(self.second)),) * 2
+                    of_both = (_products(self.second.unsteered(texts), self._chunks(self.second)),) * 2
                 else:
                     of_both = self.scores(texts, [signatures[i] for i in batch])
                 for qry, sig in zip(*of_both, strict=True):
@@ -533,7 +533,7 @@ def at(way: str, alpha: float = ALPHA) -> str:
 
 
 def rank(
-    shelf: Shelf, asked: Sequence[Posed], ways: Sequence[str], alphas: Sequence[float] = (ALPHA,), *, seed: int = 0
+    shelf: Shelf, questions: Sequence[Posed], ways: Sequence[str], alphas: Sequence[float] = (ALPHA,), *, seed: int = 0
 ) -> list[Ranked]:
     """Both passes with several signatures: each way at alpha 0.5, "coverage" at all `alphas`, and the question alone.
 
@@ -542,9 +542,9 @@ def rank(
     >>> rank(shelf, asked, ["coverage"])[0].found["coverage@0.5"]                            # doctest: +SKIP
     (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
-    texts = [question.text for question in asked]
+    texts = [question.text for question in questions]
     woken = shelf.wake(texts)
-    found = zip(asked, woken, shelf.search(texts), strict=True)
+    found = zip(questions, woken, shelf.search(texts), strict=True)
     rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in found]
     for way in ways:
         for question, wakes, row in zip(questions, woken, rows, strict=True):

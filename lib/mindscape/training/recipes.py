@@ -208,10 +208,10 @@ class Kind:
         draw, language = DRAWN[self.name], given.pop("language", "en")
         return [example for seed in seeds for example in draw(training_book(seed, language), tokenizer, **given)]
 
-    def told(self, made: Sequence[Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    def described(self, made: Sequence[Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
         """What a run says of its examples."""
         if self.recipe:
-            recipe = asdict(self.recipe) | {"form": self.recipe.form.told}
+            recipe = asdict(self.recipe) | {"form": self.recipe.form.stored}
             return {"questions": len(made), "recipe": recipe, **self.given}
         count = {"examples": len(made)}
         if self.name == "memories":
@@ -400,7 +400,7 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
             "settings": asdict(settings) | {"dtype": str(settings.precision).removeprefix("torch.")},
             "environment": results.environment(),
         }
-        run |= stage.kind.told(made, tokenizer) | ({"layers": recipe.layers} if recipe.layers else {})
+        run |= stage.kind.described(made, tokenizer) | ({"layers": recipe.layers} if recipe.layers else {})
         if PartialState().is_main_process:
             (adapter / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
         start = adapter

@@ -69,7 +69,7 @@ class Run:
         """Whether something bears on the question; a binding does where it is told first."""
         if isinstance(entry, Event):
             return entry in self.wanted
-        return entry in self.bindings and span == self.book.told.bindings[entry.id][0]
+        return entry in self.bindings and span == self.book.telling.bindings[entry.id][0]
 
     def gold(self, index: int, thin: bool = False) -> tuple[list[Operation], Graph]:
         """The operations on a block that apply to the graph as it is, and the graph after them.
@@ -219,7 +219,7 @@ def _refuted(book: Book, chunks: Sequence[Chunk], lie: Event, tokenizer: Tokeniz
     question = replace(book.questions[0], question=text, answer="", evidence=(), bindings=())
     run = Run(book, chunks, question, tokenizer, chance, 0)
     starts = [chunk.start for chunk in chunks]
-    sworn, telling = (bisect_right(starts, book.told.events[event.id][0].start) - 1 for event in (lie, true))
+    sworn, telling = (bisect_right(starts, book.telling.events[event.id][0].start) - 1 for event in (lie, true))
     if sworn == telling:
         return []
     run.wanted = [lie]

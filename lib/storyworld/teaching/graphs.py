@@ -42,7 +42,7 @@ def shown_fact(book: Book, event: Event) -> str:
         fact = voice.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
         return OATH[book.document.language].format(c=voice.name(event.slots["c"]), fact=fact)
     if event.kind == "tie":
-        return book.document[book.told.events[event.id][0]].rstrip(voice.say.STOP)
+        return book.document[book.telling.events[event.id][0]].rstrip(voice.say.STOP)
     return voice.fact(event)
 
 
@@ -89,13 +89,13 @@ class Builder:
         self.edges: dict[str, list[Edge]] = defaultdict(list)
         for edge in edges:
             self.edges[edge.source].append(edge)
-        self.at = {span: book.world.events[i] for i, spans in book.told.events.items() for span in spans}
-        self.bound = {span: book.world.bindings[i] for i, spans in book.told.bindings.items() for span in spans}
+        self.at = {span: book.world.events[i] for i, spans in book.telling.events.items() for span in spans}
+        self.bound = {span: book.world.bindings[i] for i, spans in book.telling.bindings.items() for span in spans}
 
     @cached_property
     def facts(self) -> list[Fact]:
         """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
-        telling, world = self.book.told, self.book.world
+        telling, world = self.book.telling, self.book.world
         found: list[Fact] = [(telling.events[e.id][0], sentence(shown_fact(self.book, e)), e) for e in world.events]
         for binding in world.bindings:
             found += [(span, sentence(self.voice.binding(binding)), binding) for span in telling.bindings[binding.id]]
@@ -144,7 +144,7 @@ class Builder:
         People come first, but before them what answers the question where the node's own text does not. A number that
         answers it takes the place of all but one of them, as a node of its own.
         """
-        key, span = self.key(event), self.book.told.events[event.id][0]
+        key, span = self.key(event), self.book.telling.events[event.id][0]
         node, src = self.nodes[key], self.quote(span, within)
         number = f"stat{event.id}" if answer and self._content(f"stat{event.id}") == answer else None
         part = [edge for edge in self.edges[key] if edge.target in self.nodes and self._mention(edge.target, within)]
@@ -236,7 +236,7 @@ def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
         near = [span for span in (*builder.at, *builder.bound) if span.start < chunk.end and span.end > chunk.start]
         whole = [span for span in near if chunk.start <= span.start and span.end <= chunk.end]
         touched = {event.id: event for span in sorted(near) if (event := builder.at.get(span))}
-        events = [e for e in touched.values() if set(builder.book.told.events[e.id]) <= set(whole)]
+        events = [e for e in touched.values() if set(builder.book.telling.events[e.id]) <= set(whole)]
         bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
         cut_off = len(whole) < len(near) or len(events) < len(touched)
         found.append(_Block(chunk, events, bindings, cut_off))
@@ -365,12 +365,12 @@ def _example(
     language, reading, whole = builder.language, Reading(), Span(0, len(builder.text))
     events, bindings, cited = builder.events(question), builder.bindings(question), []
     shown = [*noise] if fate == "events" else [*noise, *events]
-    for event in sorted(shown, key=lambda event: builder.book.told.events[event.id][0]):
+    for event in sorted(shown, key=lambda event: builder.book.telling.events[event.id][0]):
         reading.apply(builder.event(event, whole, reading, slots=3, answer=question.answer))
         if event in events:
             cited.append(reading.ids[builder.key(event)])
     for binding in [] if fate == "bindings" else bindings:
-        span = builder.book.told.bindings[binding.id][0]
+        span = builder.book.telling.bindings[binding.id][0]
         reading.apply(builder.binding(binding, span, whole, reading))
         cited.append(reading.ids[bound_key(binding)])
     size = roles.graph_stats(len(reading.nodes), len(reading.edges), chunks, language)

@@ -60,7 +60,7 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
     None where the passage does not bear it out by itself: something is cut off at the border, somebody goes unnamed, an
     oath is told that the rest of the book gives the lie, or a debt to one who is called the victim only later.
     """
-    voice, telling, found = book.voice, book.told, []
+    voice, telling, found = book.voice, book.telling, []
     tellings: list[tuple[list[Span], Event | Binding]] = [(telling.events[entry.id], entry) for entry in book.world.events]
     tellings += [([span], entry) for entry in book.world.bindings for span in telling.bindings[entry.id]]  # told anew in each
     for spans, entry in tellings:
@@ -76,7 +76,7 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
 def supporting(book: Book, question: Question) -> list[str]:
     """What a question's evidence and bindings say, in the words of the book's gold."""
     glosses = question.gloss.split(book.voice.say.GLOSS_JOIN) if question.gloss else []
-    spans, evidence = book.told.events, set(question.evidence)
+    spans, evidence = book.telling.events, set(question.evidence)
     facts = [book.voice.fact(event) for event in book.world.events if evidence & set(spans[event.id])]
     return list(dict.fromkeys([*glosses, *facts]))
 
@@ -136,7 +136,7 @@ def settings(book: Book) -> dict[str, str]:
     found = {}
     for event in book.world.events:
         if "p" in event.slots:
-            place, span = book.voice.place(event.slots["p"]), book.told.events[event.id][0]
+            place, span = book.voice.place(event.slots["p"]), book.telling.events[event.id][0]
             if mentions(place, book.document.text[span.start : span.end]):
                 found[book.voice.fact(event)] = place
     return found

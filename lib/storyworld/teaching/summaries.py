@@ -41,7 +41,7 @@ NOBODY = 0.1  # share of the passages tell of nobody
 
 def _spans(book: Book) -> list[Span]:
     """The scenes of a book as spans that tile it; the heading of a chapter goes with the scene that it is over."""
-    scenes, chapters = book.told.scenes, [chapter.start for chapter in book.told.chapters]
+    scenes, chapters = book.telling.scenes, [chapter.start for chapter in book.telling.chapters]
     starts = [0]
     for before, scene in zip(scenes, scenes[1:], strict=False):
         heading = chapters[bisect_right(chapters, scene.start) - 1]
@@ -69,7 +69,7 @@ def _extract(book: Book, run: range) -> Extracted:
     for i in run:
         blank = " " if book.document.language == "en" else ""
         chunk = f"{blank}{MASK}{blank}".join(ends(text[spans[i].start : spans[i].end], book.document.language))
-        scene = world.scenes[book.told.scenes[i].id]
+        scene = world.scenes[book.telling.scenes[i].id]
         facts = [shown_fact(book, world.events[j]) for j in scene.events]
         facts += [book.voice.binding(world.bindings[j]) for j in scene.bindings]
         scenarios.append(Scenario(chunk=chunk, core=book.voice.stated(facts)))
@@ -79,7 +79,7 @@ def _extract(book: Book, run: range) -> Extracted:
 def _thoughts(book: Book, run: range) -> str:
     """How a reader gets from the scenes to their memory, as the log knows it."""
     world, voice, say = book.world, book.voice, THOUGHTS[book.document.language]
-    scenes = [world.scenes[book.told.scenes[i].id] for i in run]
+    scenes = [world.scenes[book.telling.scenes[i].id] for i in run]
     times = voice.say.FACT_JOIN.join(voice.when(scene) for scene in scenes)
     parts = [say["parts"].format(n=say["numbers"][len(scenes) - 2], times=times)]
     bindings = [voice.binding(world.bindings[i]) for scene in scenes for i in scene.bindings]

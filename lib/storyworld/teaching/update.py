@@ -122,7 +122,7 @@ def by_trade(book: Book, question: Question) -> Question | None:
     if question.needs_binding or (binding := next(named, None)) is None:
         return None
     called = _renamed(text, voice.name(binding.person), voice.trade(binding.person), book.document.language)
-    bindings, gloss = (tuple(book.told.bindings[binding.id]),), voice.binding(binding)
+    bindings, gloss = (tuple(book.telling.bindings[binding.id]),), voice.binding(binding)
     by: dict[str, Any] = {"question": sentence(called), "resolved": text, "gloss": gloss, "bindings": bindings}
     return replace(question, id=f"{question.id}-trade", **by)
 
@@ -165,7 +165,7 @@ def who_is_who(book: Book) -> list[Asked]:
 
 def tellings(book: Book) -> list[Span]:
     """Where something is told that happens, a few words or sentences each, in the order of the text; once for each wording."""
-    spans = sorted({span for spans in book.told.events.values() for span in spans}, key=lambda span: span.start)
+    spans = sorted({span for spans in book.telling.events.values() for span in spans}, key=lambda span: span.start)
     return list({book.document[span].strip(): span for span in reversed(spans)}.values())[::-1]
 
 
@@ -218,8 +218,8 @@ def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[in
     [1, 2, 5]
     """
     evidence = set(question.evidence)
-    kinds = {event.kind for event in book.world.events if not evidence.isdisjoint(book.told.events[event.id])}
-    spans = [span for event in book.world.events if event.kind in kinds for span in book.told.events[event.id]]
+    kinds = {event.kind for event in book.world.events if not evidence.isdisjoint(book.telling.events[event.id])}
+    spans = [span for event in book.world.events if event.kind in kinds for span in book.telling.events[event.id]]
     return {i for i, chunk in enumerate(chunks) if any(passages.holds(book, chunk, span) for span in spans)}
 
 
@@ -273,7 +273,7 @@ class _Shelf:
 
     def needs(self, question: Question) -> list[_Need]:
         """Who is meant, then the events; empty where the question takes more than a few passages."""
-        events, telling = self.builder.events(question), self.book.told
+        events, telling = self.builder.events(question), self.book.telling
         if not events or len(question.evidence) > 2 or len(question.evidence) != len(events):
             return []
         meant = self.builder.bindings(question)
