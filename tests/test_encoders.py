@@ -1,7 +1,5 @@
 """Encoders: the model's own vectors, whatever the batch, the padding and the cache; truncation counted; bad input."""
 
-import subprocess
-import sys
 from itertools import count
 
 import numpy as np
@@ -70,11 +68,6 @@ def test_last_token_equals_one_text_at_a_time(qwen, batch_tokens):
     assert vectors.shape == (len(TEXTS), 32) == (len(TEXTS), encoder.dim)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert_alike(vectors, one_by_one(*qwen, TEXTS))
-
-
-def test_sentence_transformers_is_not_imported_before_it_is_used():
-    code = "import sys, mindscape.encoders; sys.exit('sentence_transformers' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_minilm_equals_sentence_transformers(minilm):

@@ -89,9 +89,10 @@ def test_a_wrong_name_or_value_is_named_in_one_line(folder, defaults, changes, m
     assert "\n" not in str(error) and not folder.exists()  # nothing was begun
 
 
-def test_a_whole_number_may_stand_for_a_float():
+def test_a_whole_number_may_stand_for_a_float_and_what_is_no_number_may_not():
     results._check({"alpha": 1}, {"alpha": 0.5})
-    refused(lambda: results._check({"alpha": True}, {"alpha": 0.5}), "must be of type float")
+    for value, said in ((True, "of type float"), (float("nan"), "a number, and a finite one"), (float("inf"), "a number, and")):
+        refused(lambda value=value: results._check({"alpha": value}, {"alpha": 0.5}), f"alpha={value} must be {said}")
 
 
 @pytest.mark.parametrize("shard", ["3", "0/8", "9/8", "a/b", "1/2/3", "-1/3", "3/"])

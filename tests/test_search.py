@@ -219,11 +219,6 @@ def test_without_the_extra(tmp_path, monkeypatch):
     refused(lambda: MilvusIndex(2, tmp_path / "x.db"), "install the extra `milvus`")
 
 
-def test_milvus_is_not_imported_before_it_is_used():
-    code = "import sys, mindscape.search; sys.exit('pymilvus' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
 # By words
 
 

@@ -62,7 +62,7 @@ def test_outside_of_a_notebook_a_number_rests_on_all():
     for n, (kind, maker) in enumerate([("reply", "a"), ("score", "a"), ("reply", "a")]):
         store.trail.append(Access(n, kind, maker, shipped=n, computed=1))
     expected = {"reply a": {"shipped": 2, "computed": 2}, "score a": {"shipped": 1, "computed": 1}}
-    assert trail.behind(store) == trail.totals(store) == expected
+    assert trail.behind(store) == trail.totals(store.trail) == expected
 
 
 NOTEBOOK = """

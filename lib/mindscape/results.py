@@ -49,8 +49,8 @@ from mindscape.cache import Cache, digest
 from mindscape.environment import installed, peak_bytes
 from mindscape.errors import InputError, require, writing
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
+from mindscape.workflow.plan import SCALES
 
-SCALES = ("small", "full", "gpu")
 ELSEWHERE = "or set MINDSCAPE_BUILD to another folder"
 NUMBERED = ("labelleft", "labelright", "labelbottom", "labeltop")  # sides of an axis that may show its numbers
 VERSIONS = ("torch", "transformers", "sentence-transformers", "faiss-cpu", "numpy", "pandas", "matplotlib")
@@ -137,7 +137,7 @@ class Run:
             "seconds": round(time.perf_counter() - self.started, 1),
             "peak_mb": peak and round(peak / 1e6),
             "warm_cache": Cache.found > Cache.stored,  # then the seconds are not those of a first run
-            "store": trail.totals(store.current()),
+            "store": trail.totals(store.current().trail),
             "environment": self.environment,
         }
         with writing(self.folder, ELSEWHERE):

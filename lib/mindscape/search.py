@@ -90,9 +90,8 @@ class BM25:
         number of passages. Raises InputError for k < 1.
         """
         require(k >= 1, f"k={k}: expected at least 1")
-        scores = np.zeros((len(questions), self._n), dtype=np.float32)
-        for row, question in zip(scores, questions, strict=True):
-            row[:] = self._scores(terms(question, self.language))
+        rows = [self._scores(terms(question, self.language)) for question in questions]
+        scores = np.array(rows, dtype=np.float32).reshape(len(questions), self._n)
         ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(scores, ids, axis=1)
 
@@ -465,7 +464,6 @@ def nearest(queries: np.ndarray, units: np.ndarray, k: int) -> tuple[np.ndarray,
     >>> nearest(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]), 2)[0].tolist()
     [[1, 2]]
     """
-
     index = FaissIndex(units.shape[1])
     index.add(units)
     return index.search(queries, k)

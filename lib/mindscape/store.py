@@ -25,8 +25,9 @@ import zlib
 from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -126,23 +127,28 @@ class Access:
     computed: int = 0
 
 
-class Asking(NamedTuple):
-    """What one call found: keys, their places among its questions, how to compute them, the texts that each is about, and the
-    seconds that one takes, where the call says so."""
+class Found(NamedTuple):
+    """An entry that was found: the call that asked for it last, its place among the questions of that, how to compute it, the
+    texts that it is about, and the seconds that it takes, where the call says so."""
 
+    key: str
     kind: str
     maker: Maker
-    keys: list[str]
-    places: list[int]
+    call: int
+    place: int
     compute: Compute
-    texts: list[str]
+    texts: str
     seconds: float
 
     @property
-    def like(self) -> tuple[str, ...]:
-        """What calls have in common whose entries are computed anew in one go; nothing has those that go alone."""
-        shared = self.kind, self.maker.fingerprint, self.maker.dtype
-        return (*shared, self.compute.like) if isinstance(self.compute, Joint) else ()
+    def like(self) -> tuple[Any, ...]:
+        """What entries have in common that are computed anew in one go: the call, or what makes several calls alike."""
+        of = self.kind, self.maker.fingerprint, self.maker.dtype
+        return (*of, self.compute.like) if isinstance(self.compute, Joint) else (self.call,)
+
+    def takes(self, entry: Mapping[str, Any]) -> float:
+        """About how many seconds it takes, as the entry or the call says."""
+        return max(self.seconds, entry.get("seconds", 0.0))
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,8 @@ class Store:
     keys: set[str] = field(default_factory=set)  # all that were asked for
     _files: dict[Path, dict[str, bytes]] = field(default_factory=dict, repr=False)
     _waiting: dict[Path, tuple[str, Maker, dict[str, bytes]]] = field(default_factory=dict, repr=False)
-    _askings: list[Asking] = field(default_factory=list, repr=False)
+    _calls: Iterator[int] = field(default_factory=count, repr=False)
+    _again: dict[str, Found] = field(default_factory=dict, repr=False)  # by key, what was asked for last as the last
     _inside: int = field(default=0, repr=False)  # of so many entries that are being computed
     _anew: int = field(default=0, repr=False)  # the same, of entries that were found: nothing is found or filed for them
 
@@ -216,7 +223,7 @@ class Store:
             if isinstance(question, Mapping):  # the hash of the texts that it is about, where it names it
                 texts[i] = str(question.get("texts") or question.get("memory") or texts[i])
         values = self.get(kind, maker, keys, compute, texts, seconds)
-        new = [place for key, place in _first(keys).items() if key not in values]
+        new = sorted(place for key, place in _first(keys).items() if key not in values)
         progress = Progress(f"entries of kind {kind} by {maker.name}", len(new), seconds * len(new))
         for places in self.missing(new, keys, values, kind, maker):
             begun = time.perf_counter()
@@ -287,10 +294,12 @@ class Store:
         if found:
             self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
             if compute is not None and maker.here and not self._inside:
-                first = _first(keys)
-                places = [first[key] for key in found]
-                about = [texts[place] if texts else "" for place in places]
-                self._askings.append(Asking(kind, maker, list(found), places, compute, about, seconds))
+                first, call = _first(keys), next(self._calls)
+                for key in found:
+                    place = first[key]
+                    self._again.pop(key, None)
+                    about = texts[place] if texts else ""
+                    self._again[key] = Found(key, kind, maker, call, place, compute, about, seconds)
         return found
 
     def put(self, kind: str, maker: Maker, items: Mapping, seconds: float = 0.0, how: Mapping | None = None) -> dict[str, Any]:
@@ -418,113 +427,98 @@ class Store:
         >>> list(Store().remake(share=0.5, seed=7))
         []
         """
-        where = {key: (n, i) for n, asking in enumerate(self._askings) for i, key in enumerate(asking.keys)}
-        where = {key: at for key, at in where.items() if not kinds or self._askings[at[0]].kind in kinds}
+        found = [of for of in self._again.values() if not kinds or of.kind in kinds]
+        chosen: dict[str, str] = {}  # keys, and the block of each
         if share:
-            chosen = {}
-            for blocks in self._blocks(where).values():
-                drawn = _of_share(sorted(blocks), share, seed)
-                chosen |= {key: block for block in drawn for key in blocks[block]}
+            for blocks in _blocks(found).values():
+                for name in _of_share(sorted(blocks), share, seed):
+                    chosen |= dict.fromkeys(blocks[name], name)
         elif smallest:
-            chosen = dict.fromkeys(self._smallest(where), "")
+            chosen = dict.fromkeys(self._smallest(found), "")
         else:
-            drawn = sorted(self._quick(where)) or sorted(where)
+            drawn = sorted(self._quick(found)) or sorted(of.key for of in found)
             chosen = dict.fromkeys(random.Random(seed).sample(drawn, min(count, len(drawn))), "")
-        groups: dict[Any, list[tuple[Asking, int]]] = defaultdict(list)
-        for n, i in sorted(where[key] for key in chosen):
-            groups[self._askings[n].like or n].append((self._askings[n], i))
-        parts: list[Sequence[tuple[Asking, int]]] = [*groups.values()]
+        parts = _grouped((of for of in found if of.key in chosen), lambda of: of.like)
         if seconds < math.inf:
-            parts = [part for group in parts for part in _parts(group)]
-            parts.sort(key=lambda part: digest("order", seed, _keys(part)[0]))
+            parts = [part for some in parts for part in _parts(some)]
+            parts.sort(key=lambda part: digest("order", seed, part[0].key))
         end = time.perf_counter() + seconds
         for part in parts:
             yield from self._remade(part, chosen, end)
 
-    def _remade(self, pairs: Sequence[tuple[Asking, int]], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
-        """Those places among the keys of one asking, or of several that are alike, computed anew, if they do not take longer
-        than until `end`."""
-        keys, (kind, maker) = _keys(pairs), pairs[0][0][:2]
-        old = self._stored(kind, maker, keys)
-        takes = sum(max(asking.seconds, old[key].get("seconds", 0.0)) for key, (asking, _) in zip(keys, pairs, strict=True))
-        places, compute = [asking.places[i] for asking, i in pairs], pairs[0][0].compute
-        if isinstance(compute, Joint):
-            questions = [cast(Joint, asking.compute).questions[asking.places[i]] for asking, i in pairs]
-            places, compute = list(range(len(pairs))), replace(compute, questions=questions)
+    def _remade(self, some: Sequence[Found], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
+        """Those entries, which one call asked for, or several that are alike, computed anew, if they do not take longer than
+        until `end`."""
+        kind, maker, compute = some[0].kind, some[0].maker, some[0].compute
+        old = list(self._stored(some))
+        takes = sum(of.takes(entry) for of, entry in zip(some, old, strict=True))
         begun = time.perf_counter()
         if begun + takes >= end:
-            yield from (Remade(key, kind, maker.label, None, None, 0.0, "", blocks[key]) for key in keys)
+            yield from (Remade(of.key, kind, maker.label, None, None, 0.0, "", blocks[of.key]) for of in some)
             return
-        for position, value in self._on_the_way(compute(places), anew=True):
-            took, key = time.perf_counter() - begun, keys[position]
-            agrees, off = compare_values(old[key]["value"], json.loads(json.dumps(value)))
-            then = old[key].get("dtype", "")  # the precision in which it was made
-            precision = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), precision, blocks[key])
+        if isinstance(compute, Joint):
+            values = compute.ask([cast(Joint, of.compute).questions[of.place] for of in some])
+        else:
+            values = compute([of.place for of in some])
+        for position, value in self._on_the_way(values, anew=True):
+            took, key, entry = time.perf_counter() - begun, some[position].key, old[position]
+            agrees, off = compare_values(entry["value"], json.loads(json.dumps(value)))
+            then = entry.get("dtype", "")  # the precision in which it was made
+            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
             begun = time.perf_counter()
 
-    def _blocks(self, where: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, list[str]]]:
-        """Of each kind, keys by the block that they are drawn in."""
-        kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for n, asking in enumerate(self._askings):
-            blocks, alone = kinds[asking.kind], []
-            for i, (key, texts) in enumerate(zip(asking.keys, asking.texts, strict=True)):
-                if where.get(key) == (n, i):
-                    (blocks[digest(asking.kind, asking.maker.network, texts)] if texts else alone).append(key)
-            blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
-        return kinds
+    def _stored(self, some: Sequence[Found]) -> Iterator[dict[str, Any]]:
+        cached = self.cache.get([of.key for of in some])
+        return (json.loads(cached.get(of.key) or self._entries(of.kind, of.maker)[of.key]) for of in some)
 
-    def _stored(self, kind: str, maker: Maker, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        cached = self.cache.get(keys)
-        return {key: json.loads(cached.get(key) or self._entries(kind, maker)[key]) for key in keys}
+    def _quick(self, found: Sequence[Found]) -> Iterator[str]:
+        for of, entry in zip(found, self._stored(found), strict=True):
+            written = entry["value"].get("completion_tokens", 0) if isinstance(entry["value"], dict) else 0
+            if written <= SHORT and of.takes(entry) <= LONG_ALONE:
+                yield of.key
 
-    def _quick(self, where: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-        for n, asking in enumerate(self._askings):
-            keys = [key for key in asking.keys if where.get(key, (None, 0))[0] == n]
-            for key, entry in self._stored(asking.kind, asking.maker, keys).items():
-                value, takes = entry["value"], max(asking.seconds, entry.get("seconds", 0.0))
-                written = value.get("completion_tokens", 0) if isinstance(value, dict) else 0
-                if written <= SHORT and takes <= LONG_ALONE:
-                    yield key
-
-    def _smallest(self, where: Mapping[str, tuple[int, int]]) -> list[str]:
+    def _smallest(self, found: Sequence[Found]) -> Iterator[str]:
         """Of each kind and maker the shortest entry, if several ask about the same texts that about those of the most: one
         network's vectors of these serve all, and computing them is what takes long."""
-        groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)  # keys with their texts
-        for key, (n, i) in where.items():
-            asking = self._askings[n]
-            groups[asking.kind, asking.maker.label].append((key, asking.texts[i]))
-        shared = Counter(texts for group in groups.values() for texts in {texts for _, texts in group if texts})
-        entries = {name: self._entries(*self._askings[where[group[0][0]][0]][:2]) for name, group in groups.items()}
-
-        def least(name: tuple[str, str]) -> str:
-            size = {key: len(entries[name].get(key, b"")) or math.inf for key, _ in groups[name]}
-            ranks = ((-shared[texts], texts * (shared[texts] > 1), size[key], key) for key, texts in groups[name])
-            return min(ranks, key=lambda rank: (rank[2] == math.inf, rank))[-1]  # what is cached alone comes last
-
-        return sorted(map(least, groups))
+        groups = _grouped(found, lambda of: (of.kind, of.maker.label))
+        shared = Counter(texts for some in groups for texts in {of.texts for of in some if of.texts})
+        for some in groups:
+            entries = self._entries(some[0].kind, some[0].maker)
+            size = {of.key: len(entries.get(of.key, b"")) or math.inf for of in some}
+            told = ((-shared[of.texts], of.texts * (shared[of.texts] > 1), size[of.key], of.key) for of in some)
+            yield min(told, key=lambda one: (one[2] == math.inf, one))[-1]  # what is cached alone comes last
 
 
-def _keys(pairs: Sequence[tuple[Asking, int]]) -> list[str]:
-    return [asking.keys[i] for asking, i in pairs]
+def _grouped(found: Iterable[Found], by: Callable[[Found], Any]) -> list[list[Found]]:
+    groups: dict[Any, list[Found]] = defaultdict(list)
+    for of in found:
+        groups[by(of)].append(of)
+    return [*groups.values()]
 
 
-def _parts(pairs: Sequence[tuple[Asking, int]]) -> list[Sequence[tuple[Asking, int]]]:
+def _blocks(found: Sequence[Found]) -> dict[str, dict[str, list[str]]]:
+    """Of each kind, keys by the block that they are drawn in."""
+    kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for some in _grouped(found, lambda of: of.call):
+        blocks, alone = kinds[some[0].kind], [of.key for of in some if not of.texts]
+        for of in some:
+            if of.texts:
+                blocks[digest(of.kind, of.maker.network, of.texts)].append(of.key)
+        blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
+    return kinds
+
+
+def _parts(some: list[Found]) -> list[list[Found]]:
     """What is begun or left whole: `BLOCK` of calls that can be computed together, of others what is about the same texts."""
-    if pairs[0][0].like:
-        return [pairs[start : start + BLOCK] for start in range(0, len(pairs), BLOCK)]
-    about: dict[str, list[tuple[Asking, int]]] = defaultdict(list)
-    for asking, i in pairs:
-        about[asking.texts[i]].append((asking, i))
-    return [*about.values()]
+    if isinstance(some[0].compute, Joint):
+        return [some[start : start + BLOCK] for start in range(0, len(some), BLOCK)]
+    return _grouped(some, lambda of: of.texts)
 
 
 def _first(keys: Sequence[str]) -> dict[str, int]:
-    """The first place of each key, in their order."""
-    first: dict[str, int] = {}
-    for place, key in enumerate(keys):
-        first.setdefault(key, place)
-    return first
+    """The first place of each key."""
+    return {key: place for place, key in reversed(list(enumerate(keys)))}
 
 
 def _of_share(names: Sequence[str], share: float, seed: int) -> list[str]:

@@ -161,7 +161,7 @@ def behind(store: Store) -> dict[str, dict[str, int]]:
     """
     sources = tuple(history())
     cells = cells_behind(sources, len(sources) - 1) if sources else set()
-    return _summed([access for access in store.trail if not sources or access.cell in cells])
+    return totals([access for access in store.trail if not sources or access.cell in cells])
 
 
 def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
@@ -300,16 +300,16 @@ def _base(node: ast.AST) -> set[str]:
     return {node.id} if isinstance(node, ast.Name) else set()
 
 
-def _summed(trail: list[Access]) -> dict[str, dict[str, int]]:
+def totals(trail: Iterable[Access]) -> dict[str, dict[str, int]]:
+    """By kind and maker, how many entries were shipped, cached, computed.
+
+    >>> totals([Access(0, "reply", "reader-1f", shipped=2), Access(3, "reply", "reader-1f", shipped=1, cached=1)])
+    {'reply reader-1f': {'shipped': 3, 'cached': 1}}
+    """
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for access in trail:
         sums[f"{access.kind} {access.maker}"].update(shipped=access.shipped, cached=access.cached, computed=access.computed)
     return {name: dict(+counts) for name, counts in sorted(sums.items())}
-
-
-def totals(store: Store) -> dict[str, dict[str, int]]:
-    """The same of all that a notebook asked for."""
-    return _summed(store.trail)
 
 
 def source_name(source: dict[str, dict[str, int]], table: dict[str, dict[str, dict[str, int]]]) -> str:

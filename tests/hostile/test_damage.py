@@ -113,15 +113,20 @@ def test_a_damaged_store_gives_what_it_gave_or_says_so(tmp_path, damage):
     assert clear < COPIES // len(DAMAGES) / 5
 
 
-def test_what_can_be_read_of_a_damaged_cache_is_kept(tmp_path, capsys):
-    cache = Cache(tmp_path / "c.sqlite")
-    items = {f"k{i:04}": json.dumps([i] * 300).encode() for i in range(500)}
-    cache.put(items)
-    cache.close()
-    data = bytearray((tmp_path / "c.sqlite").read_bytes())
+def with_a_hole(path: Path, count: int, pages: int) -> dict[str, bytes]:
+    """A cache of so many items, in whose middle so many pages are zero; the items."""
+    items = {f"k{i:04}": json.dumps([i] * 300).encode() for i in range(count)}
+    with closing(Cache(path)) as cache:
+        cache.put(items)
+    data = bytearray(path.read_bytes())
     middle = len(data) // 2 // 4096 * 4096
-    data[middle : middle + 8192] = bytes(8192)
-    (tmp_path / "c.sqlite").write_bytes(data)
+    data[middle : middle + 4096 * pages] = bytes(4096 * pages)
+    path.write_bytes(data)
+    return items
+
+
+def test_what_can_be_read_of_a_damaged_cache_is_kept(tmp_path, capsys):
+    items = with_a_hole(tmp_path / "c.sqlite", 500, pages=2)
     cache = Cache(tmp_path / "c.sqlite")
     found = cache.get(items)
     assert found.items() <= items.items() and len(found) > 450
@@ -133,13 +138,8 @@ def test_what_can_be_read_of_a_damaged_cache_is_kept(tmp_path, capsys):
 
 def test_a_rescue_that_fails_leaves_the_damaged_file_for_the_next_try(tmp_path, monkeypatch):
     path = tmp_path / "c.sqlite"
-    with closing(Cache(path)) as cache:
-        cache.put({f"k{i:04}": json.dumps([i] * 300).encode() for i in range(100)})
-    data = bytearray(path.read_bytes())
-    middle = len(data) // 2 // 4096 * 4096
-    data[middle : middle + 4096] = bytes(4096)
-    path.write_bytes(data)
-    connected = cache_module._connected
+    items = with_a_hole(path, 100, pages=1)
+    damaged, connected = path.read_bytes(), cache_module._connected
 
     def full(to):
         if to.name.endswith(".rescued"):
@@ -149,13 +149,6 @@ def test_a_rescue_that_fails_leaves_the_damaged_file_for_the_next_try(tmp_path, 
     with monkeypatch.context() as patch, closing(Cache(path)) as cache:
         patch.setattr(cache_module, "_connected", full)
         refused(lambda: cache.get(["k0001"]), "cannot use the cache .*disk I/O error", MindscapeError)
-    assert path.read_bytes() == data and [file.name for file in tmp_path.iterdir()] == ["c.sqlite"]
+    assert path.read_bytes() == damaged and [one.name for one in tmp_path.iterdir()] == ["c.sqlite"]
     with closing(Cache(path)) as cache:
-        assert len(cache.get([f"k{i:04}" for i in range(100)])) > 90
-
-
-def test_nothing_that_was_paid_for_is_advised_to_be_deleted():
-    from mindscape import cache, errors
-
-    for module in (cache, errors):
-        assert "delete it" not in Path(module.__file__).read_text()
+        assert len(cache.get(items)) > 90

@@ -139,16 +139,6 @@ def test_a_cap_that_is_none(cap):
     refused(lambda: Ledger(cap_tokens=cap), "cap_tokens=.*: expected a number from 0 on, or None")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_parameter_that_is_no_number(value):
-    begin = partial(results.begin, "52_your_own_book", **defaults("52_your_own_book") | {"most_dollars": value})
-    refused(begin, "most_dollars=.* finite one; valid are")
-
-
-def defaults(notebook: str) -> dict:
-    return results.declared(paths.root() / "notebooks" / f"{notebook}.ipynb")
-
-
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), 1e308, 0.0, -1.0])
 def test_a_weight_that_is_none(weight):
     refused(lambda: partition("ab", [("a", "b", weight)]), "weighs .*: expected more than 0, at most 1e[+]100")
@@ -178,9 +168,12 @@ def notebook(tmp_path, monkeypatch) -> str:
     """One that has begun, with a folder of its own."""
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "build"))
     monkeypatch.setenv("MINDSCAPE_FIGURES", str(tmp_path / "figures"))
-    name = "43_hmv_theorem"
-    results.begin(name, **defaults(name))
-    return name
+    begin("43_hmv_theorem")
+    return "43_hmv_theorem"
+
+
+def begin(notebook: str) -> None:
+    results.begin(notebook, **results.declared(paths.root() / "notebooks" / f"{notebook}.ipynb"))
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
@@ -201,8 +194,7 @@ def test_results_that_cannot_be_written(notebook, monkeypatch, tmp_path, number)
 
 def test_what_an_earlier_run_left_cannot_be_removed(notebook, monkeypatch):
     monkeypatch.setattr(Path, "unlink", failing(errno.EACCES))
-    begin = partial(results.begin, notebook, **defaults(notebook))
-    refused(begin, "cannot write to .*; see that it can be", MindscapeError)
+    refused(partial(begin, notebook), "cannot write to .*; see that it can be", MindscapeError)
 
 
 def test_a_folder_in_whose_place_is_a_file(notebook, tmp_path, monkeypatch):
@@ -211,5 +203,4 @@ def test_a_folder_in_whose_place_is_a_file(notebook, tmp_path, monkeypatch):
     said = "cannot write to .*figures.*; see that it can be written, or set MINDSCAPE_FIGURES to another folder"
     refused(results.finish, said, MindscapeError)
     monkeypatch.setenv("MINDSCAPE_BUILD", str(tmp_path / "figures"))
-    begin = partial(results.begin, notebook, **defaults(notebook))
-    refused(begin, "cannot write to .*; see that it can be written, or set MINDSCAPE_BUILD", MindscapeError)
+    refused(partial(begin, notebook), "cannot write to .*; see that it can be written, or set MINDSCAPE_BUILD", MindscapeError)
