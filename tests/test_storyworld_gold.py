@@ -128,8 +128,7 @@ def test_the_memory_tiles_the_document_and_cuts_at_scenes(one):
 
 
 def test_the_memory_says_who_is_there_and_what_happens(one):
-    names = {one.voice.name(person.id) for person in one.world.people}
-    names |= {one.voice.guise(person.id) for person in one.world.people if person.guise is not None}
+    names = {entity.name for entity in one.entities if entity.kind in ("person", "guise")}
     memory = one.memory
     for passage, outline, core, chunk in zip(one.told.scenes, memory.outline, memory.core, memory.chunks, strict=True):
         scene = one.world.scenes[passage.id]
