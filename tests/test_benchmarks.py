@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 from extras import JSON, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import benchmarks
-from benchmarks import asking, files, novels
+from benchmarks import files, novels
 from mindscape import __main__ as command
 from mindscape import metrics, paths
 from mindscape.errors import InputError
@@ -29,6 +30,7 @@ NAMES = [benchmark.name for benchmark in benchmarks.TABLE]
 
 COUNTS = ("rows", "items", "documents", "placed", "given")
 EXPECTED = json.loads(HERE.with_suffix(".json").read_text(encoding="utf-8"))
+ROWS = yaml.safe_load(HERE.with_name("benchmark_rows.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,8 @@ def reasons(report: benchmarks.Report) -> dict[str, int]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_is_accounted_for(loaded, name):
     report = loaded[name].report
-    assert {count: getattr(report, count) for count in COUNTS} | {"rejected": reasons(report)} == EXPECTED[name]
+    counts = {count: getattr(report, count) for count in COUNTS}
+    assert counts | {"rejected": reasons(report), "notes": report.notes} == EXPECTED[name]
     assert report.rows == report.items + sum(reasons(report).values())
     assert report.items == len(loaded[name].items) and report.documents == len(loaded[name].documents)
 
@@ -362,21 +365,21 @@ def test_a_name_in_a_file_is_no_path(loaded):
 # Each format's traps ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name, wanted", [(name, wanted) for name in NAMES for wanted in ROWS[name]])
+def test_what_a_row_becomes(loaded, name, wanted):
+    each = item(loaded, name, wanted["id"])
+    found = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(each).items()}
+    found |= {"seen": seen(loaded, name, each), "raw": {key: each.raw[key] for key in wanted.get("raw", ())}}
+    if "text" in wanted:
+        found["text"] = loaded[name].documents[each.doc_id].text[: len(wanted["text"])]
+    assert {key: found[key] for key in wanted} == wanted
+
+
 def test_narrativeqa(loaded):
-    ferry, train = "a" * 40, "b" * 40
-    documents = loaded["narrativeqa"].documents
-    text = documents[ferry].text
-    assert text.startswith("Nora Pell kept the ferry") and text.endswith("and never went back.")
-    assert "café" in text and "\r" not in text  # a page in Windows-1252
-    assert documents[ferry].meta["summary"].endswith("\nShe sells her boat.")
-    assert documents[train].text.startswith("THE LATE TRAIN")  # gzip, HTML
-    assert "It's late again." in documents[train].text
-    assert "NORA" not in documents[train].text and documents[train].text.endswith("FADE OUT")
-    assert loaded["narrativeqa"].report.notes == {"a story's first or last words are not in it: not cut there": 1}
-    row = item(loaded, "narrativeqa", f"{ferry}/1")
-    assert row.answers == ("A song", "a song, badly sung") and row.raw["question_tokenized"] == row.question
-    assert item(loaded, "narrativeqa", f"{ferry}/2").answers == ("He set her arm.",)
-    assert [each.part for each in loaded["narrativeqa"].items] == ["test", "test", "valid"]
+    ferry, train = (loaded["narrativeqa"].documents[letter * 40] for letter in "ab")
+    assert ferry.text.endswith("and never went back.") and ferry.meta["summary"].endswith("\nShe sells her boat.")
+    assert "café" in ferry.text and "\r" not in ferry.text  # a page in Windows-1252
+    assert "It's late again." in train.text and "NORA" not in train.text and train.text.endswith("FADE OUT")
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8b broken", gzip.compress(b"x" * 5000, mtime=0)[:-9]])
@@ -392,19 +395,10 @@ def test_narrativeqa_a_page_that_unpacks_to_too_much_is_refused(tmp_path, monkey
     refused(lambda: files.unpacked(path), "unpacks to more than")
 
 
-def test_narrativeqa_from_the_hub_repeats_a_story_and_calls_a_split_otherwise(loaded):
+def test_narrativeqa_from_the_hub(loaded):
     assert [each.part for each in loaded["narrativeqa-hub"].items] == ["test", "valid", "valid"]
-    first = item(loaded, "narrativeqa-hub", f"{'a' * 40}/1")
-    assert first.answers == ("A song", "a song") and "text" not in first.raw["document"]
+    assert all("text" not in each.raw["document"] for each in loaded["narrativeqa-hub"].items)
     assert loaded["narrativeqa-hub"].documents["a" * 40].meta["summary"] == "A ferrywoman loses her trade."
-
-
-def test_nocha_scores_by_pairs(loaded):
-    items = loaded["nocha"].items
-    assert {each.group for each in items} == {"lamp/1", "lamp/2"}
-    assert {each.kind for each in items} == {"below 75k"}  # under both names of its key
-    assert asking.scores(items, ["TRUE", "FALSE", "FALSE", "FALSE"])["pair_accuracy"] == (1.0, 0.0)
-    assert items[0].raw["response-gemma"] == "SKIPPED"
 
 
 def test_nocha_under_the_name_that_its_description_gives_the_folder(folder):
@@ -412,38 +406,16 @@ def test_nocha_under_the_name_that_its_description_gives_the_folder(folder):
     assert benchmarks.load_dataset("nocha", folder).report.items == 4
 
 
-def test_detectiveqa(loaded):
-    first = item(loaded, "detectiveqa", "en/human_anno/1/0")
-    assert first.question == "Who lit the lamp in room nine? ( )" and first.choice == "B"
-    assert [text[:8] for text in seen(loaded, "detectiveqa", first)] == ["Mrs Oake", '"The tea']  # and no clue at -1
-    second = item(loaded, "detectiveqa", "en/human_anno/1/1")
-    porter = "The porter kept a book. It said:\n[9] tea, room nine, at ten\nand nothing else."
-    # [n] within a text, once at the head of a line
-    assert seen(loaded, "detectiveqa", second) == [f"{porter} He had marked it [3] himself."]
-    assert second.unplaced == ("paragraph 40", "paragraph 4")  # one that there is not, and an empty one
-    chinese = item(loaded, "detectiveqa", "zh/human_anno/1/0")
-    assert chinese.language == "zh" and seen(loaded, "detectiveqa", chinese)[0] == "探长瓦尔加冒雨来到旅馆。"
+def test_a_document_knows_its_title_or_its_topics(loaded):
     assert loaded["detectiveqa"].documents["en/1"].meta["title"] == "The Lamp in Room Nine"
+    assert loaded["qmsum"].documents["ALL/test/1"].meta["topics"][0]["topic"] == "The weight of the remote"
+    assert "ALL/test/2" in loaded["qmsum"].documents  # a meeting without queries
 
 
 def test_detectiveqa_a_number_may_be_left_out():
     text, paragraphs = novels.numbered(Document("7-x", "Title\n[3] A.\n[4] B.\n[6] C.\n[900] D.\n[7] E."), "en/7")
     read = {number: text[place] for number, place in paragraphs.items()}
     assert read == {3: "A.", 4: "B.", 6: "C.\n[900] D.", 7: "E."}
-
-
-def test_infinitebench(loaded):
-    book = item(loaded, "infinitebench", "longbook_qa_eng/0")
-    assert book.answers == ("a key", "Wim's key") and book.options == ()
-    assert item(loaded, "infinitebench", "longbook_qa_eng/1").answers == ("the smith",)  # a string alone
-    older = item(loaded, "infinitebench", "longbook_qa_eng/2").doc_id
-    assert loaded["infinitebench"].documents[older].text[:8] == "An older"
-    choices = [item(loaded, "infinitebench", f"longbook_choice_eng/{number}") for number in range(4)]
-    assert {(each.choice, each.answers) for each in choices} == {("B", ("a key",))}  # four shapes of an answer
-    assert {each.doc_id for each in choices} == {book.doc_id}  # one book, two tasks
-    assert item(loaded, "infinitebench", "longbook_qa_chn/0").answers == ("一把钥匙", "钥匙")
-    assert item(loaded, "infinitebench", "longbook_sum_eng/0").question == "Summarise the book."
-    assert item(loaded, "infinitebench", "math_calc/0").answers == ("1, 4, 8",)
 
 
 def test_infinitebench_without_any_task_names_what_is_there(folder):
@@ -472,18 +444,6 @@ def test_paragraphs_of_a_context_may_end_as_on_windows(tmp_path):
     assert [novel[place] for place in found] == ["Rain fell on the road.", "He ran to the mill."] and lost == ()
 
 
-def test_novelhopqa(loaded):
-    first = item(loaded, "novelhopqa", "hop_1/1")  # no id: the line's number; accents and a mark in the title
-    assert first.doc_id == "Elise a la mer" and first.raw["book"] == "Élise à la Mer!"
-    assert seen(loaded, "novelhopqa", first) == ["She had a letter in her glove, and nobody to read it to."]
-    chain = item(loaded, "novelhopqa", "hop_2/q7")
-    assert seen(loaded, "novelhopqa", chain)[1] == "Élise bought a boat with what was left."
-    assert chain.unplaced == ("The moon fell into the well that year, they say.",)
-    alone = item(loaded, "novelhopqa", "hop_1/2")
-    assert loaded["novelhopqa"].documents[alone.doc_id].text == "A bell rang twice in the empty house."
-    assert loaded["novelhopqa"].report.notes == {"no novel of this title: the question is on its own paragraphs": 1}
-
-
 def test_novelhopqa_in_its_other_containers(folder):
     home = folder / "novelhopqa"
     rows = [json.loads(line) for line in (home / "hop_1.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -497,46 +457,13 @@ def test_novelhopqa_in_its_other_containers(folder):
     assert benchmarks.load_dataset("novelhopqa", folder).items == as_list and len(as_list) == 2
 
 
-def test_longbench_v2(loaded):
-    short, long = loaded["longbench-v2"].items
-    assert (short.id, short.part, short.choice, short.answers) == ("66aa", "short", "D", ("the wind",))
-    assert (long.part, long.raw["pred"], long.raw["response"]) == ("long", None, "I cannot say.")
-    assert loaded["longbench-v2"].documents[short.doc_id].text.startswith('The wind, } ] " and nobody else')
-
-
-def test_multifieldqa_zh(loaded, folder):
-    first, second = loaded["multifieldqa-zh"].items
-    assert first.answers == ("1987年", "1987") and first.doc_id == second.doc_id and first.raw["all_classes"] is None
+def test_multifieldqa_zh_copied_without_texts(folder):
     home = folder / "multifieldqa-zh"
     (home / "multifieldqa_zh.jsonl").unlink()
     shutil.copy(home / "copy" / "multifieldqa_zh.json", home)
     copied = benchmarks.load_dataset("multifieldqa-zh", folder)
     assert [each.doc_id for each in copied.items] == ["", ""] and copied.items[0].answers == ("1987年。",)
     assert copied.report.documents == copied.report.given == 0
-
-
-def test_loogle(loaded):
-    first = item(loaded, "loogle", "longdep_qa/1/1")  # a repr with both kinds of quotation marks in it
-    assert first.question == 'What did Brome call "the easy part"?' and first.answers == ("the lamp, 'of course'",)
-    assert seen(loaded, "loogle", first) == ["\"the lamp\", she wrote, 'is the easy part'."]  # but for a line break
-    assert first.unplaced == ("She never wrote about the stairs, nor the keeper's dog.",)
-    assert seen(loaded, "loogle", item(loaded, "loogle", "longdep_qa/1/2"))[1] == "In 1950 she sold her papers"
-    assert item(loaded, "loogle", "longdep_qa/4/1").kind == "computation"  # qa_pairs a list, S a string
-    cloze = item(loaded, "loogle", "shortdep_cloze/1/1")
-    assert json.loads(cloze.answers[0]) == {"<mask-0>": "Ada Brome", "<mask-1>": "Hull"}
-    assert cloze.doc_id == first.doc_id  # one text, two tasks
-    assert item(loaded, "loogle", "longdep_summarization/1").answers == ("Gulls, counted.",)  # by its newer name
-
-
-def test_qmsum(loaded):
-    colour = item(loaded, "qmsum", "ALL/test/1/specific/1")  # "9" and "10" are numbers, ends are inclusive
-    assert seen(loaded, "qmsum", colour) == ["Designer: The colour .", "Chair: No .\nDesigner: Grey , then ."]
-    saved = item(loaded, "qmsum", "ALL/test/1/specific/2")
-    assert len(saved.evidence) == 1 and saved.unplaced == ('turns ["5", "3"]',)  # a span that runs backwards
-    assert len(item(loaded, "qmsum", "ALL/test/1/specific/3").unplaced) == 3
-    assert item(loaded, "qmsum", "ALL/test/1/general/1").evidence == ()
-    assert "ALL/test/2" in loaded["qmsum"].documents  # a meeting without queries
-    assert loaded["qmsum"].documents["ALL/test/1"].meta["topics"][0]["topic"] == "The weight of the remote"
 
 
 def test_qmsum_by_domain_and_by_meeting(folder):
@@ -547,15 +474,11 @@ def test_qmsum_by_domain_and_by_meeting(folder):
 
 
 def test_crud_rag(loaded):
-    single = item(loaded, "crud-rag", "questanswer_1doc/q1")
-    two = item(loaded, "crud-rag", "questanswer_2docs/q1")
-    assert single.doc_id == "" and single.evidence == two.evidence[:1]  # the same article, once with a date before it
-    text = "河边县的旧桥昨天拆除。县里说，新桥Bridge One明年完工。"  # as the collection has it, without line breaks
-    assert seen(loaded, "crud-rag", single) == [text]
-    assert "news1" not in two.raw and two.raw["event"] == "桥"
-    fixed = item(loaded, "crud-rag", "hallu_modified/h1")
-    assert fixed.answers == ("新桥明年完工。",) and fixed.question.endswith("\n新桥十年后完工。")
-    assert item(loaded, "crud-rag", "event_summary/s1").evidence == single.evidence
+    one, two, event = (
+        item(loaded, "crud-rag", name) for name in ("questanswer_1doc/q1", "questanswer_2docs/q1", "event_summary/s1")
+    )
+    assert one.evidence == two.evidence[:1] == event.evidence  # the same article, once with a date before it
+    assert "news1" not in two.raw
 
 
 def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):
@@ -584,13 +507,7 @@ def test_crud_rag_of_another_shape_is_named(folder):
         refused(lambda: benchmarks.load_dataset("crud-rag", folder), said)
 
 
-def test_omnieval(loaded):
-    home = "gen_datas_toy_final/银行/存款"
-    first, second = (item(loaded, "omnieval", f"{home}/抽取类问答/{line}") for line in (1, 2))
-    assert "thought_process" in first.raw and "though_process" in second.raw  # both spellings
-    assert second.answers == ("四家", "4家") and (second.part, second.kind, second.group) == ("extractive", "存款", "")
-    turns = [each for each in loaded["omnieval"].items if each.group == f"{home}/多轮对话能力/1"]
-    assert [each.question for each in turns] == ["南溪银行开分行了吗？", "几家？"] and turns[0].part == "multi-turn"
+def test_omnieval_s_collection():
     assert [text.meta["own_id"] for text in benchmarks.collection("omnieval", HERE)] == ["c1", "c2"]
 
 

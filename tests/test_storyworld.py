@@ -35,7 +35,6 @@ PINS = {
     "series(2000, 3)": "8fb57f6b1a67cf9990c8518a81d29d31bac4046912075a43a11bb30b4f2fd0ad",
     'series(12, 2, 15_000, language="zh")': "c80a01078ab3640ec41c17591d23dcb5b042d4ed558e7cdbd0f92c40b2dd7d2d",
 }
-KNOBS = ("hiding", "sharing", "contradiction")
 
 
 @cache
@@ -417,9 +416,8 @@ def test_a_series_shares_the_town_and_nobody_in_it(seed):
     made = storyworld.series(seed, 3, SHORT)
     worlds = [novel.world for novel in made.books]
     assert all((w.town, w.places, w.things) == (worlds[0].town, worlds[0].places, worlds[0].things) for w in worlds)
-    everybody = [(novel, person) for novel in made.books for person in novel.world.people]
-    names = [novel.voice.name(person.id) for novel, person in everybody] + [person.trade for _, person in everybody]
-    names += [novel.voice.guise(person.id) for novel, person in everybody if person.guise is not None]
+    names = [person.trade for world in worlds for person in world.people]
+    names += [entity.name for one in made.books for entity in one.entities if entity.kind in ("person", "guise")]
     assert len(set(names)) == len(names)
     assert {person.family for person in worlds[0].people} & {person.family for person in worlds[1].people}
 
@@ -433,11 +431,9 @@ def test_a_question_on_a_series_says_which_book_it_means(seed, language):
     assert len(set(texts)) == len(texts)
     number = {question.id: i + 1 for i, novel in enumerate(made.books) for question in novel.questions}
     own = {}
-    for i, novel in enumerate(made.books):
-        for person in novel.world.people:
-            own[novel.voice.name(person.id).lower()] = own[novel.voice.bare_trade(person.id).lower()] = i + 1
-            if person.guise is not None:
-                own[novel.voice.guise(person.id).lower()] = i + 1
+    for i, one in enumerate(made.books, start=1):
+        own |= {one.voice.bare_trade(person.id).lower(): i for person in one.world.people}
+        own |= {entity.name.lower(): i for entity in one.entities if entity.kind in ("person", "guise")}
     for question in made.questions:
         heading = wording(language).questions.SERIES_HEADING.format(n=number[question.id]).lower()
         named = {own[name] for name in own if _says(question.question, name, language)}
@@ -458,7 +454,10 @@ def test_a_series_that_cannot_be_is_refused(n, tokens):
     [
         ("seed", [-1, "7", 1.5, True, None]),
         ("tokens", [14_999, 150_001, 30_000.0, "30000", True, None]),
-        *((name, [-0.1, 1.1, float("nan"), float("inf"), "0.5", True, None]) for name in KNOBS),
+        *(
+            (name, [-0.1, 1.1, float("nan"), float("inf"), "0.5", True, None])
+            for name in ("hiding", "sharing", "contradiction")
+        ),
         ("language", ["fr", "", "EN", None, ["en"]]),
     ],
 )

@@ -12,7 +12,7 @@ Nothing is downloaded and none of it is part of the kit: the texts stay under th
 are named in the table, not run; a metric of `mindscape.metrics` that only comes near the owners' says so. Meant for
 notebooks 10 and on, pointed at a real benchmark.
 
-What reads each benchmark stands here, what there is to know of its files, licence, scores and prompts in table.toml.
+What there is to know of each benchmark, and what reads it, stands in table.toml.
 """
 
 import os
@@ -21,11 +21,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
-from benchmarks import articles, novels
 from benchmarks.files import COLLECTION
 from benchmarks.reading import Benchmark, Files, Found, Item, Metric, Passage, Prompt, Rejected, Report, fault
 from mindscape import paths
@@ -38,24 +36,8 @@ __all__ = [
 ]  # fmt: skip
 
 VARIABLE = "MINDSCAPE_BENCHMARKS"
-READ: dict[str, tuple[Any, ...]] = {  # what reads it, its parts, what reads the collection to be searched
-    "narrativeqa": (novels.read_narrativeqa, novels.NARRATIVEQA_PARTS),
-    "narrativeqa-hub": (novels.read_hub, novels.NARRATIVEQA_PARTS),
-    "nocha": (novels.read_nocha,),
-    "detectiveqa": (novels.read_detectiveqa, novels.DETECTIVEQA_PARTS),
-    "infinitebench": (novels.read_infinitebench, novels.INFINITEBENCH_PARTS),
-    "novelhopqa": (novels.read_novelhopqa, novels.NOVELHOPQA_PARTS),
-    "longbench-v2": (articles.read_v2, articles.LONGBENCH_PARTS),
-    "multifieldqa-zh": (articles.read_multifieldqa,),
-    "loogle": (articles.read_loogle, articles.LOOGLE_PARTS),
-    "qmsum": (articles.read_qmsum, articles.QMSUM_PARTS),
-    "crud-rag": (articles.read_crud_rag, articles.CRUD_RAG_PARTS, articles.crud_articles),
-    "omnieval": (articles.read_omnieval, articles.OMNIEVAL_PARTS, articles.omnieval_passages),
-}
 SAID = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
-KEYS = ("read", "parts", "collection")
-LINES = [{"name": name, **dict(zip(KEYS, READ[name], strict=False)), **SAID[name]} for name in READ]
-TABLE = TypeAdapter(tuple[Benchmark, ...]).validate_python(LINES)
+TABLE = TypeAdapter(tuple[Benchmark, ...]).validate_python([{"name": name, **SAID[name]} for name in SAID])
 
 
 @dataclass(frozen=True)

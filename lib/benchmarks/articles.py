@@ -21,6 +21,7 @@ Meant for notebooks 10 and on, pointed at a real benchmark.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Literal
 
 from benchmarks.files import COLLECTION, checked, json_file, literal, parted, row_of, rows_of, text_lines
@@ -28,7 +29,6 @@ from benchmarks.reading import LETTERS, Found, Item, Passage, Report, Unusable, 
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
-LONGBENCH_PARTS = ("short", "medium", "long")
 CHOICE = row_of(
     "difficulty question choice_A choice_B choice_C choice_D context",
     domain=(str, ""),
@@ -245,10 +245,8 @@ def crud_articles(files: Found) -> Iterator[Document]:
     """
     for path in files[COLLECTION]:
         for _, line in text_lines(path):
-            try:
+            with suppress(Unusable):
                 yield _article(line)
-            except Unusable:
-                continue
 
 
 TASKS = {  # the files' names: ours
@@ -258,8 +256,6 @@ TASKS = {  # the files' names: ours
     "长答案形式问答": "long-form",
     "多轮对话能力": "multi-turn",
 }
-OMNIEVAL_PARTS = tuple(TASKS.values())
-
 
 ASKED = row_of(
     "question", answer=(str | list[str], ...), relevant_passage=(list[str], []), topic_name=(str, ""), task_name=(str, "")

@@ -30,7 +30,6 @@ from mindscape import corpora
 from mindscape.errors import InputError, require
 from mindscape.text import Document, fold, locate
 
-NARRATIVEQA_PARTS = ("train", "valid", "test")
 SETS = {"validation": "valid"}  # Hugging Face's name: the owners'
 DOCUMENTS = ("document_id", "set", "kind", "story_file_size", "wiki_title", "story_start", "story_end")
 QUESTIONS = ("document_id", "set", "question", "answer1", "answer2")
@@ -174,7 +173,6 @@ def _claim(row: Any, books: Mapping[str, Document]) -> Item | Unusable:
         return error
 
 
-DETECTIVEQA_PARTS = ("en/human_anno", "en/AIsup_anno", "zh/human_anno", "zh/AIsup_anno")
 MARK = re.compile(r"^\[(\d{1,7})\][ \t]*", re.MULTILINE)
 NO_CLUE = -1
 

@@ -13,6 +13,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from pydantic import ImportString
+
 from mindscape.errors import InputError
 from mindscape.text import Document, locate
 
@@ -192,14 +194,14 @@ class Benchmark:
     """
 
     name: str
-    read: Loader
+    read: ImportString[Loader]
     files: tuple[Files, ...]
     licence: str
     languages: tuple[str, ...]
     metrics: Mapping[str, Metric]
     prompts: Mapping[str, Prompt]
-    parts: tuple[str, ...] = ()
-    collection: Callable[[Found], Iterator[Document]] | None = None
+    parts: ImportString[tuple[str, ...]] = ()
+    collection: ImportString[Callable[[Found], Iterator[Document]]] | None = None
 
     def metric(self, part: str = "") -> Metric:
         """The score of a part."""

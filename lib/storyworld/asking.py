@@ -47,11 +47,8 @@ class _Asker:
         self.false = {event.id: world.events[event.slots["of"]] for event in self.by_kind["false"]}
         disputed = {event.id for event in self.false.values()}
         blamed = {(self.false[event.id].kind, event.slots["a"]) for event in self.by_kind["false"]}
-        self.clean = [
-            event
-            for event in world.events
-            if event.kind in SLOTS and event.id not in disputed and (event.kind, event.slots["a"]) not in blamed
-        ]
+        plain = [event for event in world.events if event.kind in SLOTS and event.id not in disputed]
+        self.clean = [event for event in plain if (event.kind, event.slots["a"]) not in blamed]
         self.done: dict[tuple[str, int], list[Event]] = defaultdict(list)  # (kind, who has done it): the events
         for event in world.events:
             for deed in self._readings(event):
@@ -95,18 +92,20 @@ class _Asker:
         guised = self.chance.shuffled([event for event in single if event.slots["a"] in event.guised])
         related = [event for event in bare if event.slots["a"] in self.kin]
         for event in guised[:GUISES]:
-            a = event.slots["a"]
-            self._about(event, who=self.voice.trade(a), bindings=[self.trades[a], self.guises[a]])
+            self._by_trade(event, self.guises[event.slots["a"]])
         for event in related[:KIN]:
             bound = self.kin[event.slots["a"]]
             who = self.say.KIN_OF.format(b=self.voice.trade(bound.other), relation=self.voice.relation(bound))
             self._about(event, who=who, bindings=[self.trades[bound.other], bound])
         rest = [event for event in bare if event not in related[:KIN]]
         for event in rest[:TRADES]:
-            a = event.slots["a"]
-            self._about(event, who=self.voice.trade(a), bindings=[self.trades[a]])
+            self._by_trade(event)
         for event in rest[TRADES : TRADES + PLAIN]:
             self._about(event)
+
+    def _by_trade(self, event: Event, *more: Binding) -> None:
+        a = event.slots["a"]
+        self._about(event, who=self.voice.trade(a), bindings=[self.trades[a], *more])
 
     def _about(
         self, event: Event, slot: str = "", who: str = "", bindings: Sequence[Binding] = (), after: Event | None = None
@@ -176,13 +175,9 @@ class _Asker:
             return self._near(event.slots[slot])
         same = [other.slots[slot] for other in self.by_kind[event.kind] if slot in other.slots]
         sort = "b" if slot in ("b", "w") else "p" if slot in ("p", "q") else slot
-        every = {
-            "b": range(len(self.world.people)),
-            "p": range(len(self.world.places)),
-            "o": [o for e in self.world.events if (o := e.slots.get("o")) is not None],
-            "n": [n for e in self.world.events if (n := e.slots.get("n")) is not None],
-            "x": range(len(self.voice.words.names.WORDS.get(event.kind, ()))),
-        }[sort]
+        listed = {"b": self.world.people, "p": self.world.places, "x": self.voice.words.names.WORDS.get(event.kind, ())}
+        told = [other.slots[slot] for other in self.world.events if slot in other.slots]
+        every = range(len(listed[sort])) if sort in listed else told
         named = {event.slots.get("a"), event.slots.get("b")} - {event.slots[slot]} if slot == "b" else set()
         rivals = [event.slots[key] for key in "ab"] if slot == "w" else []
         first = [*rivals, *same] if rivals else self.chance.shuffled(list(dict.fromkeys(same)))

@@ -7,6 +7,7 @@ the culprit is never called one, since the book leaves that to its reader. Taugh
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, starmap
 from typing import Any, Literal
 
 from mindscape.text import Chunk, Span
@@ -227,14 +228,12 @@ def graph(voice: Voice, telling: Telling) -> tuple[list[Node], list[Edge]]:
 
 def memory(voice: Voice, telling: Telling) -> Memory:
     """The book as a document memory, a topic for each scene."""
-    starts = [0, *(passage.start for passage in telling.scenes[1:])]
-    ends = [*starts[1:], len(telling.text)]
+    borders = [0, *(passage.start for passage in told.scenes[1:]), len(told.text)]
     outline, core = [], []
     for passage in telling.scenes:
         scene = voice.world.scenes[passage.id]
-        outline.append(_headline(voice, telling, passage))
+        outline.append(sentence(_headline(voice, told, passage)))
         facts = [voice.fact(event) for event in voice.world.events_in(scene)]
         facts += [voice.binding(voice.world.bindings[i]) for i in scene.bindings]
         core.append(voice.stated(facts))
-    spans = (Span(start, end) for start, end in zip(starts, ends, strict=True))
-    return Memory(tuple(map(sentence, outline)), tuple(core), tuple(spans))
+    return Memory(tuple(outline), tuple(core), tuple(starmap(Span, pairwise(borders))))

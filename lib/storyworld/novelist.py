@@ -193,7 +193,6 @@ class _Novelist:
     def _journal(self) -> None:
         writer, *keepers = self.chance.some(self._alive(len(self.scenes)), 6)
         at = self._put(0.63, "journal", people=(writer, keepers[0]), fixed=True)
-        self.scenes[at].c = writer
         meals = self.chance.some(range(len(self.names.WORDS["cook"])), 5)
         for a, b, x in zip(keepers, [*keepers[1:], None], meals, strict=True):
             if b is not None:

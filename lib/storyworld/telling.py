@@ -141,21 +141,23 @@ class Voice:
 
     def fact(self, event: Event) -> str:
         """The event in the words of questions and summaries, without a full stop."""
-        events, summary = self.words.events, self.say.SUMMARY
-        fields = self.fields(event.kind, event.slots, event.guised)
-        if event.kind == "crime":
-            return events.CRIMES[event.slots["crime"]]["fact"].format(**fields)
-        if event.kind == "tie":
-            return events.CLUES[event.slots["clue"]]["fact"].format(**fields)
+        fields, summary = self.fields(event.kind, event.slots, event.guised), self.say.SUMMARY
         if event.kind == "trace":
-            return summary["trace"].format(about=events.CLUES[event.slots["clue"]]["about"])
+            return summary["trace"].format(about=self.entry(event)["about"])
         if event.kind == "false":
             true = self.world.events[event.slots["of"]]
             sworn = self.fact(replace(true, slots={**true.slots, "a": event.slots["a"]}))
             return summary["false"].format(c=fields["c"], fact=sworn)
         if event.kind in ("alibi", "alone", "meal"):
             return summary[event.kind].format(**fields)
-        return events.EVENTS[event.kind]["fact"].format(**fields)
+        return self.entry(event)["fact"].format(**fields)
+
+    def entry(self, event: Event) -> dict[str, Any]:
+        """What the data files say of an event: of its crime, its clue, or else its kind."""
+        events, slots = self.words.events, event.slots
+        if event.kind == "crime":
+            return events.CRIMES[slots["crime"]]
+        return events.CLUES[slots["clue"]] if event.kind in ("trace", "tie") else events.EVENTS[event.kind]
 
     def stated(self, facts: Iterable[str]) -> str:
         """Facts as one sentence, with its full stop."""
@@ -372,13 +374,7 @@ class _Narrator:
 
     def _tell(self, event: Event, **other: Any) -> Piece:
         """The sentence of an event. `other` replaces slots, where a witness says that it was someone else."""
-        events = self.voice.words.events
-        if event.kind == "crime":
-            wordings = events.CRIMES[event.slots["crime"]]["tell"]
-        elif event.kind in ("trace", "tie"):
-            wordings = events.CLUES[event.slots["clue"]][event.kind]
-        else:
-            wordings = events.EVENTS[event.kind]["tell"]
+        wordings = self.voice.entry(event)[event.kind if event.kind in ("trace", "tie") else "tell"]
         fields = self.voice.fields(event.kind, {**event.slots, **other}, event.guised)
         return self._put((event.kind, event.slots.get("clue")), wordings, fields, ("event", event.id))
 

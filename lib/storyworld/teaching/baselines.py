@@ -34,9 +34,7 @@ STATE = 1500  # tokens of a part of GraphRAG's graph, at most: all of it is show
 PART, STEP, PARTS = 1500, 1300, 8  # characters of a part of RLM's text, and from one to the next; parts it asks about
 # In RLM's task as it was taught; the method's own has a window's 7,266 tokens and 20 s.
 TURNS, LONGEST, SECONDS = 8, 7680, 60
-LEFT_OUT = frozenset(
-    ("what", "which", "where", "when", "whom", "whose", "that", "this", "with", "from", "were", "there", "other")
-)
+LEFT_OUT = re.compile("what|which|where|when|whom|whose|that|this|with|from|were|there|other")
 NOTHING = "nothing"  # what a query of RLM's replies where a part is of no use
 ASKED = f"What in this passage bears on the question? One fact a line, or: {NOTHING}\nQuestion: "  # by a program
 PROGRAM = """```python
@@ -367,7 +365,7 @@ def words_of(question: str) -> list[str]:
     ['butcher', 'conceal', 'crooked', 'granary']
     """
     found = re.findall(r"[A-Za-z][\w'-]*", question)
-    long = [word for word in dict.fromkeys(found) if len(word) > 3 and word.lower() not in LEFT_OUT]
+    long = [word for word in dict.fromkeys(found) if len(word) > 3 and not LEFT_OUT.fullmatch(word.lower())]
     return [word.removesuffix("'s") for word in sorted(long, key=lambda word: word[0].islower())]
 
 

@@ -189,19 +189,18 @@ def choice(book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False
 
 def claim_pairs(
     book: Book, chance: Chance, tokenizer: Tokenizer, alone: bool = False
-) -> Iterator[tuple[dict[str, str], str, Verdict, str, Verdict]]:
-    """Passages; a true claim on them and its verdict; the same claim made false and its verdict."""
+) -> Iterator[list[tuple[dict[str, str], Verdict]]]:
+    """Passages with a true claim on them and its verdict, and the same with the claim made false."""
     for question, pair, context in _contexts(book, chance, tokenizer, alone):
-        true, false = gold_verdicts(book, question, pair)
-        if len(tokenizer.encode(false.explanation)) <= LONGEST:
-            yield {"context": context}, pair.true, true, pair.false, false
+        verdicts = gold_verdicts(book, question, pair)
+        if len(tokenizer.encode(verdicts[1].explanation)) <= LONGEST:
+            slots = ({"context": context, "claim": claim} for claim in (pair.true, pair.false))
+            yield list(zip(slots, verdicts, strict=True))
 
 
 def claim(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Claims with the passages that bear on them, and whether they hold (MiA-Signature, appendix F)."""
-    for context, true, yes, false, no in claim_pairs(book, chance, tokenizer):
-        claim, verdict = chance.pick([(true, yes), (false, no)])
-        yield {**context, "claim": claim}, verdict
+    yield from map(chance.pick, claim_pairs(book, chance, tokenizer))
 
 
 def gold_choice(book: Book, question: Question, options: Sequence[str]) -> Choice:

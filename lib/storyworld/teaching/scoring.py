@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from operator import attrgetter
 from typing import Any
 
@@ -89,22 +89,21 @@ def controlled_prompts(
     for i, book in enumerate(books):
         language, chance = book.document.language, Chance("mcea", book.document.id, *([seed] if seed else []))
         chunks, taken = passages.cut(book, tokenizer), silver or {}
-        number = {chunk: j for j, chunk in enumerate(chunks)}
         others = "\n".join(books[(i + j) % len(books)].summary for j in range(1, len(books)))
         manual = paths.data("texts", f"manual_{language}.md").read_text(encoding="utf-8")
         instead = {"unrelated": token_ids(manual, reader), "other": token_ids(others, reader)}
         for question, _, right in islice(answerable(book, tokenizer, chance), share):
             wrong = [j for j in taken.get(question.id, ()) if j not in right][: shown - NOISE - len(right)]
-            rest = [chunk for chunk in chunks if number[chunk] not in wrong]  # none is shown twice
-            mixed = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
-            texts = [book.document[chunk] for chunk in mixed]
-            relevant = [passages.relevant(book, question, chunk) for chunk in mixed]
+            rest = [chunk for chunk in chunks if chunk.index not in wrong]  # none is shown twice
+            some = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
+            texts = [book.document[chunk] for chunk in some]
+            relevant = [passages.relevant(book, question, chunk) for chunk in some]
             written = write("qa", {"question": question.question}, texts, book.summary, language)
             layout = lay_out(written, relevant, reader)
             layouts = {"true": layout} | {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
-            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in mixed)
-            flags = tuple(number[chunk] in taken[question.id] for chunk in mixed) if question.id in taken else ()
+            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
+            flags = tuple(chunk.index in taken[question.id] for chunk in some) if question.id in taken else ()
             found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, held, flags))
     return found
 
@@ -242,12 +241,9 @@ def rows(
     make: Callable[..., Any] = partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
     for book in books:
         chance = Chance("evaluation", role, book.document.id)
-        if role == "claim":
-            for context, true, yes, false, no in islice(make(book, chance, tokenizer), share // 2):
-                found.append(GoldRow(role, book, {**context, "claim": true}, yes))
-                found.append(GoldRow(role, book, {**context, "claim": false}, no))
-        else:
-            found += [GoldRow(role, book, *made) for made in islice(make(book, chance, tokenizer), share)]
+        made = make(book, chance, tokenizer)
+        some = chain.from_iterable(islice(made, share // 2)) if role == "claim" else islice(made, share)
+        found += [GoldRow(role, book, *one) for one in some]
     return found
 
 
