@@ -474,11 +474,11 @@ def test_qmsum_by_domain_and_by_meeting(folder):
 
 
 def test_crud_rag(loaded):
-    one, two, event = (
+    first, second, event = (
         item(loaded, "crud-rag", name) for name in ("questanswer_1doc/q1", "questanswer_2docs/q1", "event_summary/s1")
     )
-    assert one.evidence == two.evidence[:1] == event.evidence  # the same article, once with a date before it
-    assert "news1" not in two.raw
+    assert first.evidence == second.evidence[:1] == event.evidence  # the same article, once with a date before it
+    assert "news1" not in second.raw
 
 
 def test_crud_rag_finds_its_articles_in_the_collection(loaded, folder):

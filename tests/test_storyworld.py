@@ -417,7 +417,7 @@ def test_a_series_shares_the_town_and_nobody_in_it(seed):
     worlds = [novel.world for novel in made.books]
     assert all((w.town, w.places, w.things) == (worlds[0].town, worlds[0].places, worlds[0].things) for w in worlds)
     names = [person.trade for world in worlds for person in world.people]
-    names += [entity.name for one in made.books for entity in one.entities if entity.kind in ("person", "guise")]
+    names += [entity.name for novel in made.books for entity in novel.entities if entity.kind in ("person", "guise")]
     assert len(set(names)) == len(names)
     assert {person.family for person in worlds[0].people} & {person.family for person in worlds[1].people}
 
@@ -431,9 +431,9 @@ def test_a_question_on_a_series_says_which_book_it_means(seed, language):
     assert len(set(texts)) == len(texts)
     number = {question.id: i + 1 for i, novel in enumerate(made.books) for question in novel.questions}
     own = {}
-    for i, one in enumerate(made.books, start=1):
-        own |= {one.voice.bare_trade(person.id).lower(): i for person in one.world.people}
-        own |= {entity.name.lower(): i for entity in one.entities if entity.kind in ("person", "guise")}
+    for i, novel in enumerate(made.books, start=1):
+        own |= {novel.voice.bare_trade(person.id).lower(): i for person in one.world.people}
+        own |= {entity.name.lower(): i for entity in novel.entities if entity.kind in ("person", "guise")}
     for question in made.questions:
         heading = wording(language).questions.SERIES_HEADING.format(n=number[question.id]).lower()
         named = {own[name] for name in own if _says(question.question, name, language)}

@@ -127,12 +127,12 @@ def test_the_memory_tiles_the_document_and_cuts_at_scenes(novel):
     assert {chunk.start for chunk in memory.chunks[1:]} == {scene.start for scene in novel.telling.scenes[1:]}
 
 
-def test_the_memory_says_who_is_there_and_what_happens(one):
-    names = {entity.name for entity in one.entities if entity.kind in ("person", "guise")}
-    memory = one.memory
-    for passage, outline, core, chunk in zip(one.told.scenes, memory.outline, memory.core, memory.chunks, strict=True):
-        scene = one.world.scenes[passage.id]
-        place = one.voice.place(scene.place).lower()
+def test_the_memory_says_who_is_there_and_what_happens(novel):
+    names = {entity.name for entity in novel.entities if entity.kind in ("person", "guise")}
+    memory = novel.memory
+    for passage, outline, core, chunk in zip(novel.telling.scenes, memory.outline, memory.core, memory.chunks, strict=True):
+        scene = novel.world.scenes[passage.id]
+        place = novel.voice.place(scene.place).lower()
         assert (place in outline.lower()) == (scene.form not in ("letter", "journal"))
         assert place not in outline.lower() or place in novel.document[chunk].lower()
         for name in names:

@@ -39,9 +39,9 @@ WAYS = pytest.mark.parametrize("way", [bindings, events, entities])
 
 @every_book
 def test_the_gold_summary_keeps_every_binding_states_no_other_and_invents_nobody(seed, language):
-    one = book(seed, language)
-    kept, named = bindings(one, one.summary), entities(one, one.summary)
-    assert kept.recall == kept.precision == 1 and len(kept.right) == len(one.world.bindings)
+    novel = book(seed, language)
+    kept, named = bindings(novel, novel.summary), entities(novel, novel.summary)
+    assert kept.recall == kept.precision == 1 and len(kept.right) == len(novel.world.bindings)
     assert named.wrong == 0 and 0.3 < named.recall < 1
 
 

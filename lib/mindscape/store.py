@@ -464,8 +464,8 @@ class Store:
             took, key, entry = time.perf_counter() - begun, some[position].key, old[position]
             agrees, off = compare_values(entry["value"], json.loads(json.dumps(value)))
             then = entry.get("dtype", "")  # the precision in which it was made
-            told = then if then == maker.dtype else f"{then}, now {maker.dtype}"
-            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), told, blocks[key])
+            precision = then if then == maker.dtype else f"{then}, now {maker.dtype}"
+            yield Remade(key, kind, maker.label, agrees, off, round(took, 3), precision, blocks[key])
             begun = time.perf_counter()
 
     def _stored(self, some: Sequence[Found]) -> Iterator[dict[str, Any]]:
@@ -486,8 +486,8 @@ class Store:
         for some in groups:
             entries = self._entries(some[0].kind, some[0].maker)
             size = {of.key: len(entries.get(of.key, b"")) or math.inf for of in some}
-            told = ((-shared[of.texts], of.texts * (shared[of.texts] > 1), size[of.key], of.key) for of in some)
-            yield min(told, key=lambda one: (one[2] == math.inf, one))[-1]  # what is cached alone comes last
+            ranks = ((-shared[of.texts], of.texts * (shared[of.texts] > 1), size[of.key], of.key) for of in some)
+            yield min(ranks, key=lambda rank: (rank[2] == math.inf, rank))[-1]  # what is cached alone comes last
 
 
 def _grouped(found: Iterable[Found], by: Callable[[Found], Any]) -> list[list[Found]]:

@@ -176,8 +176,8 @@ class _Asker:
         same = [other.slots[slot] for other in self.by_kind[event.kind] if slot in other.slots]
         sort = "b" if slot in ("b", "w") else "p" if slot in ("p", "q") else slot
         listed = {"b": self.world.people, "p": self.world.places, "x": self.voice.words.names.WORDS.get(event.kind, ())}
-        told = [other.slots[slot] for other in self.world.events if slot in other.slots]
-        every = range(len(listed[sort])) if sort in listed else told
+        others = [other.slots[slot] for other in self.world.events if slot in other.slots]
+        every = range(len(listed[sort])) if sort in listed else others
         named = {event.slots.get("a"), event.slots.get("b")} - {event.slots[slot]} if slot == "b" else set()
         rivals = [event.slots[key] for key in "ab"] if slot == "w" else []
         first = [*rivals, *same] if rivals else self.chance.shuffled(list(dict.fromkeys(same)))

@@ -228,11 +228,11 @@ def graph(voice: Voice, telling: Telling) -> tuple[list[Node], list[Edge]]:
 
 def memory(voice: Voice, telling: Telling) -> Memory:
     """The book as a document memory, a topic for each scene."""
-    borders = [0, *(passage.start for passage in told.scenes[1:]), len(told.text)]
+    borders = [0, *(passage.start for passage in telling.scenes[1:]), len(telling.text)]
     outline, core = [], []
     for passage in telling.scenes:
         scene = voice.world.scenes[passage.id]
-        outline.append(sentence(_headline(voice, told, passage)))
+        outline.append(sentence(_headline(voice, telling, passage)))
         facts = [voice.fact(event) for event in voice.world.events_in(scene)]
         facts += [voice.binding(voice.world.bindings[i]) for i in scene.bindings]
         core.append(voice.stated(facts))

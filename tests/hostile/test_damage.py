@@ -149,6 +149,6 @@ def test_a_rescue_that_fails_leaves_the_damaged_file_for_the_next_try(tmp_path, 
     with monkeypatch.context() as patch, closing(Cache(path)) as cache:
         patch.setattr(cache_module, "_connected", full)
         refused(lambda: cache.get(["k0001"]), "cannot use the cache .*disk I/O error", MindscapeError)
-    assert path.read_bytes() == damaged and [one.name for one in tmp_path.iterdir()] == ["c.sqlite"]
+    assert path.read_bytes() == damaged and [file.name for file in tmp_path.iterdir()] == ["c.sqlite"]
     with closing(Cache(path)) as cache:
         assert len(cache.get(items)) > 90

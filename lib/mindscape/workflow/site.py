@@ -143,7 +143,7 @@ def weighing(claim: Claim) -> str:
 def claim_rows(judged: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str:
     """A table: claim, the paper's numbers, ours, and where it is weighed."""
     rows = []
-    for claim, _ in some:
+    for claim, _ in judged:
         found = {key: metrics[claim.notebook][key] for key in claim.metrics if key in metrics[claim.notebook]}
         ours = [f"{label(key)}: {with_interval(of, '{:.3g}'.format)}" for key, of in found.items()]
         rows.append([f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)])

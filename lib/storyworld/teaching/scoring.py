@@ -243,7 +243,7 @@ def rows(
         chance = Chance("evaluation", role, book.document.id)
         made = make(book, chance, tokenizer)
         some = chain.from_iterable(islice(made, share // 2)) if role == "claim" else islice(made, share)
-        found += [GoldRow(role, book, *one) for one in some]
+        found += [GoldRow(role, book, *example) for example in some]
     return found
 
 
