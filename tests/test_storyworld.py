@@ -432,7 +432,7 @@ def test_a_question_on_a_series_says_which_book_it_means(seed, language):
     number = {question.id: i + 1 for i, novel in enumerate(made.books) for question in novel.questions}
     own = {}
     for i, novel in enumerate(made.books, start=1):
-        own |= {novel.voice.bare_trade(person.id).lower(): i for person in one.world.people}
+        own |= {novel.voice.bare_trade(person.id).lower(): i for person in novel.world.people}
         own |= {entity.name.lower(): i for entity in novel.entities if entity.kind in ("person", "guise")}
     for question in made.questions:
         heading = wording(language).questions.SERIES_HEADING.format(n=number[question.id]).lower()
