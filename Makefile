@@ -51,12 +51,15 @@ export NUMBA_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export TOKENIZERS_PARALLELISM := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: figures data remeasure plan train benchmark test coverage site browser lab clean lock stored
+.PHONY: help figures data remeasure plan train benchmark test coverage site browser lab clean lock stored
 .DEFAULT_GOAL := figures
 
 # MODE names the marks that notebooks leave when they are done; what they are run for they read from the environment.
 KIND := figures
 export SCALE ONLY JOBS
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
 figures: export MODE = $(KIND)
 figures: KIND := $(if $(FRESH),fresh,figures)
 figures: export MINDSCAPE_FRESH := $(if $(FRESH),1)

@@ -556,3 +556,30 @@ def test_a_value_of_any_shape_costs_its_row_or_is_named(tmp_path_factory, file, 
         assert str(home) in str(error)
     else:
         assert report.rows == report.items + sum(reasons(report).values())
+
+
+def test_a_novel_that_cannot_be_read_costs_its_own_questions_alone(folder):
+    home = folder / "novelhopqa"
+    whole = benchmarks.load_dataset("novelhopqa", folder)
+    novel = next(path for path in home.rglob("*.txt") if path.is_file())
+    novel.write_bytes("Café".encode("latin-1"))
+    loaded = benchmarks.load_dataset("novelhopqa", folder)
+    assert 0 < len(loaded.items) < len(whole.items) and loaded.report.rows == whole.report.rows
+    assert any("is not UTF-8" in reason for reason in loaded.report.rejected)
+
+
+def test_a_length_that_is_none_is_rejected_in_each_part(folder):
+    path = next((folder / "longbench-v2").glob("*.json*"))
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps([{**rows[0], "length": length} for length in ("short", "Short", None)]), encoding="utf-8")
+    loaded = benchmarks.load_dataset("longbench-v2", folder, part="short")
+    assert len(loaded.items) == 1 and sum(why.count for why in loaded.report.rejected.values()) == 2
+
+
+def test_a_meeting_without_specific_queries_keeps_its_general_ones(folder):
+    path = folder / "qmsum" / "data" / "ALL" / "jsonl" / "test.jsonl"
+    whole = benchmarks.load_dataset("qmsum", folder, part="test")
+    rows = [json.loads(line) | {"specific_query_list": None} for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    loaded = benchmarks.load_dataset("qmsum", folder, part="test")
+    assert [item.id for item in loaded.items] == [item.id for item in whole.items if item.kind == "general"] != []

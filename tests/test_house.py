@@ -322,3 +322,11 @@ def test_no_widget_without_a_page(monkeypatch, capsys):
     monkeypatch.setattr(widget.Widget, "__init__", lambda self, *_, **__: made.append(self))
     exec(source, {"picture": None})
     assert not made and "in JupyterLab" in capsys.readouterr().out
+
+
+def test_line_ends_stay_as_they_are_on_every_system():
+    """An entry of the store whose line ends with CR LF would be no entry."""
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    command = ["git", "check-attr", "--stdin", "-z", "text"]
+    attributes = subprocess.run(command, cwd=ROOT, input=files, capture_output=True, check=True).stdout
+    assert set(attributes.split(b"\0")[2::3]) == {b"unset"}

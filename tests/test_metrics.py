@@ -412,3 +412,14 @@ def test_p_value_is_even_where_nothing_differs():
     rng = np.random.default_rng(7)
     ps = [metrics.paired_bootstrap(rng.random(60), rng.random(60), resamples=300).p for _ in range(300)]
     assert 0.02 <= np.mean(np.array(ps) < 0.05) <= 0.10
+
+
+@pytest.mark.parametrize("said", ["", " \n", NoAnswer.REFUSED, NoAnswer.UNPARSABLE])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_did_not_answer_did_not_answer_rightly(said, language):
+    """Whatever the reference says, the words for a missing answer, too, and what normalisation leaves nothing of."""
+    for reference in ("refused", "unparsable", "The", "A", "。"):
+        assert metrics.exact_match(said, reference, language) == metrics.token_f1(said, reference, language) == 0
+        assert metrics.rouge_l(said, reference, language) == metrics.bleu(said, reference, language).bleu_1 == 0
+        assert metrics.meteor(said, reference, language).value == 0
+    assert metrics.accuracy([said], ["refused"]).right == metrics.accuracy([said], ["unparsable"]).right == (False,)

@@ -384,3 +384,16 @@ def test_a_folder_that_cannot_be_written_is_one_line(novel, tmp_path, monkeypatc
 def test_a_place_of_a_folder_names_its_file():
     document = Document("both", "One. Two.", "en", {"parts": {"a": 0, "b": 5}})
     assert OwnBook(document, SimpleNamespace(), SMALL).where(Chunk("both", 0, 5, 9)) == "b, 56 %"
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_asked(novel, tmp_path, monkeypatch):
+    (tmp_path / "taken").write_text("a file")
+    with serving(monkeypatch, answering) as server:
+        assert "cannot write to taken" in failed(novel, "Who?", *LOCAL, "--out", "taken")
+        assert not server.requests and "no book: expected" in failed("", "Who?", *LOCAL)
+
+
+def test_why_there_is_no_answer_stands_beside_the_dash(novel, monkeypatch, capsys):
+    with serving(monkeypatch, says("", reasoning_content="Ann? Tom?")):
+        main(["ask", novel, "Who sold a copper lamp?", *LOCAL])
+    assert "– (no answer: the reply ends inside its thinking)" in capsys.readouterr().out

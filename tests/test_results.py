@@ -375,3 +375,11 @@ def test_it_shows_where_somebody_looks(monkeypatch, looked_at, events):
     results.show_life(shell)
     results.show_life(shell)  # once
     assert registered == events
+
+
+def test_what_jupyterlab_keeps_beside_a_notebooks_files_stays(folder, defaults):
+    kept = folder / NOTEBOOK / ".ipynb_checkpoints"
+    kept.mkdir(parents=True)
+    (folder / NOTEBOOK / "old.png").write_bytes(b"old")
+    results.begin(NOTEBOOK, **defaults)
+    assert kept.is_dir() and not (folder / NOTEBOOK / "old.png").exists()

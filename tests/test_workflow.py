@@ -179,6 +179,7 @@ def test_the_first_of_a_text_s_rankings_says_what_all_share(tmp_path, kind, mean
     [
         (["huge", ""], "1", "SCALE=huge is unknown; expected small, "),
         (["small", "99"], "1", "ONLY=99 fits no notebook; "),
+        (["small", "51,99"], "1", "ONLY=99 fits no notebook; "),
         (["small", "10", "remeasure"], "2:7", "SHARE=2: expected "),
         (["small", "10", "remeasure"], "some:7", "SHARE=some: expected "),
         (["small", "10", "remeasure"], "0.02:x", "SEED=x: expected "),

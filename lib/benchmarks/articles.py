@@ -29,6 +29,7 @@ from benchmarks.reading import LETTERS, Found, Item, Passage, Report, Unusable, 
 from mindscape.errors import InputError, require
 from mindscape.text import Document
 
+LONGBENCH_PARTS = ("short", "medium", "long")
 CHOICE = row_of(
     "difficulty question choice_A choice_B choice_C choice_D context",
     domain=(str, ""),
@@ -42,7 +43,8 @@ COPIED = row_of("question answer")
 def read_v2(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
     """The choices; `part` is the length, `kind` domain and difficulty. Long texts stay in: without them scores rise."""
     for where, row in rows_of(files["rows"][0]):
-        if part is not None and isinstance(row, dict) and row.get("length") != part:
+        other = isinstance(row, dict) and row.get("length") in LONGBENCH_PARTS and row["length"] != part
+        if part is not None and other:  # one of no known length is rejected below
             continue
         with report.row(where, row):
             case = checked(CHOICE, row)
@@ -125,7 +127,7 @@ QUERIES = {"general_query_list": "general", "specific_query_list": "specific"}  
 DOMAINS = ("ALL", "Academic", "Committee", "Product")  # the folders; the first holds the others' meetings too
 TURN = row_of("speaker content")
 QUERY = row_of("query answer", relevant_text_span=(list[list[str | int]], []))
-MEETING = row_of("", **dict.fromkeys(("topic_list", *QUERIES), (list, [])), meeting_transcripts=(list[TURN], ...))  # type: ignore[valid-type]
+MEETING = row_of("", **dict.fromkeys(("topic_list", *QUERIES), (list | None, None)), meeting_transcripts=(list[TURN], ...))  # type: ignore[valid-type]
 
 
 def read_qmsum(files: Found, report: Report, part: str | None) -> Iterator[Document | Item]:
@@ -150,9 +152,9 @@ def read_qmsum(files: Found, report: Report, part: str | None) -> Iterator[Docum
 def _meeting(meeting: Any, name: str, split: str, where: str, report: Report) -> Iterator[Document | Item]:
     usable(meeting.meeting_transcripts, "the meeting has no turns")
     text, turns = joined([f"{turn.speaker}: {turn.content}" for turn in meeting.meeting_transcripts], "\n", name)
-    yield document(text, "en", name=name, topics=meeting.topic_list)
+    yield document(text, "en", name=name, topics=meeting.topic_list or [])
     for key, kind in QUERIES.items():
-        for number, row in enumerate(getattr(meeting, key), start=1):
+        for number, row in enumerate(getattr(meeting, key) or (), start=1):
             with report.row(f"{where}, {kind} query {number}", row):
                 query, each = checked(QUERY, row), f"{name}/{kind}/{number}"
                 found, lost = _spans(query.relevant_text_span, turns)

@@ -205,7 +205,7 @@ def _questions(novel: Any, part: str, path: Path, novels: dict, report: Report) 
     language, number = part.split("/")[0], novel.novel_id
     text, paragraphs, missing = None, {}, f"its novel is missing: expected novel_data_{language}/<novel_id>-<title>.txt"
     if (language, number) in novels:
-        text, paragraphs = numbered(corpora.document(novels[language, number], language), f"{language}/{number}")
+        text, paragraphs = numbered(novel_of(novels[language, number], language), f"{language}/{number}")
         if novel.num_paragraphs not in (None, len(paragraphs)):
             report.notes["a novel has another number of paragraphs than its annotation says"] += 1
         yield text
@@ -221,6 +221,14 @@ def _questions(novel: Any, part: str, path: Path, novels: dict, report: Report) 
             name, options = f"{part}/{number}/{index}", tuple(example.options[letter] for letter in LETTERS)
             about = (name, text.id, example.question.strip(), (example.options[example.answer],), options, example.answer)
             yield Item(*about, evidence=tuple(sorted(found.values())), unplaced=lost, language=language, part=part, raw=row)
+
+
+def novel_of(path: Path, language: str) -> Document:
+    """A novel's file. Raises Unusable for one that cannot be read: others may be whole."""
+    try:
+        return corpora.document(path, language)
+    except InputError as error:
+        raise Unusable(str(error)) from None
 
 
 def numbered(novel: Document, name: str) -> tuple[Document, dict[int, Passage]]:
@@ -266,7 +274,7 @@ def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[
             title = title_key(example.book)
             if title in novels:
                 if title not in texts:  # one at a time: mostly they come in a row
-                    texts = {title: corpora.document(novels[title], "en")}
+                    texts = {title: novel_of(novels[title], "en")}
                 text = texts[title]
                 found, lost = _evidence(example.context, text)
             else:

@@ -130,6 +130,11 @@ def check_texts(prediction: str, references: str | Sequence[str]) -> list[str]:
     return listed
 
 
+def _said(prediction: str) -> str:
+    """What was answered: nothing, where a `NoAnswer` stands."""
+    return "" if isinstance(prediction, NoAnswer) else prediction
+
+
 def _shown(prediction: str, references: str | Sequence[str], language: Language, unit: Unit) -> list[str]:
     """The prediction and its references without what does not show."""
     check_language(language, unit)
@@ -172,7 +177,7 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
     >>> [round(score, 4) for score in (of.bleu_1, of.bleu_2, of.bleu_3, of.brevity_penalty)], of.precisions
     ([0.7165, 0.5067, 0.4514, 0.7165], (1.0, 0.5, 0.0, 0.0))
     """
-    prediction, *listed = _shown(prediction, references, language, unit)
+    prediction, *listed = _shown(_said(prediction), references, language, unit)
     if language == "zh" and unit == "words":
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
     tokenize = "13a" if language == "en" else "zh" if unit == "characters" else "none"
@@ -205,7 +210,7 @@ def rouge_l(prediction: str, references: str | Sequence[str], language: Language
     >>> round(rouge_l("王子死了", ["王子没有死"], "zh"), 4)
     0.6667
     """
-    prediction, *listed = _shown(prediction, references, language, unit)
+    prediction, *listed = _shown(_said(prediction), references, language, unit)
     return _rouge_scorer(language, unit).score_multi(listed, prediction)["rougeL"].fmeasure
 
 
@@ -247,7 +252,7 @@ def meteor(
 
     listed = check_texts(prediction, references)
     wordnet = _wordnet() if language == "en" and synonyms else None
-    said, *gold = (words(each, language, unit) for each in (prediction, *listed))
+    said, *gold = (words(each, language, unit) for each in (_said(prediction), *listed))
     value = meteor_score(gold, said, wordnet=wordnet or SimpleNamespace(synsets=lambda word: []))
     return Meteor(value, "exact+stem+synonym" if wordnet else "exact+stem")
 
@@ -316,14 +321,14 @@ def normalise(answer: str, language: Language) -> str:
 def exact_match(prediction: str, references: str | Sequence[str], language: Language) -> float:
     """1 if the normalised prediction equals any normalised reference, else 0.
 
-    An option letter is no free answer: "A" normalises to nothing. Use `accuracy`. Raises InputError without references
-    or with a blank one.
+    An option letter is no free answer: "A" normalises to nothing. Use `accuracy`. Where nothing was said nothing is right.
+    Raises InputError without references or with a blank one.
 
     >>> exact_match("The Ghost.", ["a ghost", "Hamlet's father"], "en"), exact_match("丹麦王子", ["丹麦的王子"], "zh")
     (1.0, 0.0)
     """
-    said, *gold = (normalise(each, language) for each in (prediction, *check_texts(prediction, references)))
-    return float(said in gold)
+    said, *gold = (normalise(each, language) for each in (_said(prediction), *check_texts(prediction, references)))
+    return float(bool(_said(prediction).strip()) and said in gold)
 
 
 def token_f1(prediction: str, references: str | Sequence[str], language: Language, unit: Unit = "characters") -> float:
@@ -331,7 +336,7 @@ def token_f1(prediction: str, references: str | Sequence[str], language: Languag
 
     Tokens are the words of the normalised answer in English; single characters (as ∞Bench counts) or jieba's words (as
     LongBench counts) in Chinese. If normalisation leaves nothing of one side the score is 0, and 1 if of both (the
-    rule of SQuAD 2.0). Raises InputError without references or with a blank one.
+    rule of SQuAD 2.0); it is 0 where nothing was said. Raises InputError without references or with a blank one.
 
     Below, king and Hamlet are 2 of 3 words said and 2 of 4 words asked for: F1 = 2 · 2 / (3 + 4). In Chinese, 4 of 4 and
     4 of 5 characters, 2 · 4 / (4 + 5); as words 丹麦/王子 and 丹麦/的/王子, 2 · 2 / (2 + 3).
@@ -342,6 +347,8 @@ def token_f1(prediction: str, references: str | Sequence[str], language: Languag
     (0.8889, 0.8)
     """
     listed = check_texts(prediction, references)
+    if not _said(prediction).strip():
+        return 0.0
     said = _bag(prediction, language, unit)
     return max(_f1(said, _bag(each, language, unit)) for each in listed)
 
@@ -396,7 +403,8 @@ def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Ac
     require(len(predictions) == count, f"{len(predictions)} predictions for {count} answers: expected one each")
     for number, prediction in enumerate(predictions):
         require(prediction is not None, f"predictions[{number}] is None: expected an answer or a NoAnswer")
-    return _accuracy(tuple(said == answer for said, answer in zip(predictions, answers, strict=True)), predictions)
+    pairs = zip(predictions, answers, strict=True)
+    return _accuracy(tuple(said == answer and said not in tuple(NoAnswer) for said, answer in pairs), predictions)
 
 
 def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
@@ -536,9 +544,9 @@ def paired_bootstrap(
     `a` and `b` have shape (n,), the scores of two systems for the same questions in the same order. Questions are drawn
     once for both, so what makes a question hard for both cancels. p is twice the share of samples in which the
     difference is ≤ 0, or ≥ 0, whichever is smaller; the observed one is counted in, so p is never 0. It agrees with the
-    interval: an interval that leaves out zero goes with p < 1 - level. With as few as ten groups p is far too small in the
-    tail: it does not bear a correction for many comparisons. Other arguments and errors: `bootstrap`; also a and b of unequal
-    lengths.
+    interval, whose ends are interpolated, but for ties close to zero: one that leaves out zero goes with p < 1 - level. With as
+    few as ten groups p is far too small in the tail: it does not bear a correction for many comparisons. Other arguments and
+    errors: `bootstrap`; also a and b of unequal lengths.
 
     The differences below are four ones and four zeros, so a sample without a one has probability 0.5⁸: p = 2 · 0.5⁸.
 

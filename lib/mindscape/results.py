@@ -182,7 +182,7 @@ def begin(notebook: str, variables: Mapping | None = None, **parameters) -> None
     name = notebook + _variant({k: v for k, v in parameters.items() if v != defaults[k] and k not in ("fill", "shard")})
     folder = paths.build_path("figures", name)
     with writing(folder, ELSEWHERE):
-        for old in folder.glob("*"):
+        for old in filter(Path.is_file, folder.glob("*")):  # not what JupyterLab keeps in a folder of its own
             old.unlink()
     kept = {k: v for k, v in parameters.items() if k not in ("fill", "fresh", "shard")}
     _run = Run(notebook, folder, paths.figures() / name, kept, environment())
@@ -452,7 +452,7 @@ def _check(parameters: dict, defaults: dict) -> None:
     for name, known in (("llm", llm.parts), ("encoder", encoders.known)):
         if name in parameters:
             known(parameters[name])
-    expect(parameters.get("seed", 0) >= 0, "seed", "0 or more")
+    expect(0 <= parameters.get("seed", 0) < 2**63, "seed", "0 or more, below 2**63")
 
 
 def _open_store(parameters: dict) -> None:

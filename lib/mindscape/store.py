@@ -387,7 +387,8 @@ class Store:
         if about is None:
             # A key is a hash of the maker, too, so that no entry is taken for another's; a file without any is something else.
             said = "expected what maker's entries follow"
-            require(any(map(_entry, lines[1:])), f"{path}, line 1: {said}")
+            advice = "take the file from the repository again (git checkout), or delete it: its entries are computed anew"
+            require(any(map(_entry, lines[1:])), f"{path}, line 1: {said}; {advice}")
             self.cache.tell(f"{path.name}, line 1: {said}; they are found by their keys")
         elif about["kind"] != kind or digest(about["maker"]) != maker.fingerprint:
             said = f"{path} holds entries of {about['name']!r:.60}, kind {about['kind']!r:.30}"

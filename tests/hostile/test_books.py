@@ -226,3 +226,12 @@ def test_a_line_ends_at_a_line_feed_alone(tmp_path):
         text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + end
         (tmp_path / "rows.jsonl").write_bytes(text.encode())
         assert list(map(json.loads, trail.lines(tmp_path / "rows.jsonl"))) == rows
+
+
+def test_an_encoding_is_advised_in_which_the_bytes_say_something(tmp_path):
+    """German in Latin-1 can be read as GB 18030, too, and says nothing then."""
+    german, chinese = tmp_path / "de.txt", tmp_path / "zh.txt"
+    german.write_bytes("Köln und für die Bürger; schön gewählt.".encode("latin-1"))
+    chinese.write_bytes("安娜在河边卖了一盏铜灯。".encode("gb18030"))
+    refused(lambda: corpora.document(german), r"encoding='cp1252'")
+    refused(lambda: corpora.document(chinese), r"encoding='gb18030'")

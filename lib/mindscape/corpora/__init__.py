@@ -67,7 +67,9 @@ BLOCKS = (
     *("figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"),
     *("section", "table", "td", "th", "tr", "ul"),
 )
-OTHER_ENCODING = "name the right encoding, as in document(path, encoding={}), or convert the file: iconv -f {} -t UTF-8"
+OTHER_ENCODING = (
+    "name the right encoding, as in document(path, encoding={}) or --encoding, or convert the file: iconv -f {} -t UTF-8"
+)
 OTHER_ENCODING_IN_EPUB = "an EPUB is in UTF-8 or UTF-16: convert the book to a text file, and load that"
 
 
@@ -204,14 +206,15 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
 
 
 def _advised(advice: str, data: bytes) -> str:
-    """The advice, with an encoding in which the bytes are text: Chinese where they can be, else that of Windows, which also
-    stands as an example where they are text in none."""
+    """The advice, with an encoding in which the bytes are text: Chinese where that is what they say then, else that of Windows,
+    which also stands as an example where they are text in none."""
     for name in ("gb18030", "cp1252", "latin-1"):
         try:
-            if not re.search("[\x80-\x9f\ue000-\uf8ff\0]", data.decode(name)):
-                return advice.format(repr(name), name.upper())
+            text = data.decode(name)
         except UnicodeDecodeError:
             continue
+        if not re.search("[\x80-\x9f\ue000-\uf8ff\0]", text) and (name != "gb18030" or _language(text) == "zh"):
+            return advice.format(repr(name), name.upper())
     return advice.format("'cp1252'", "CP1252")
 
 

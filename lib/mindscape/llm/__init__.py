@@ -268,7 +268,10 @@ class LanguageModel:
     def _stays(self, raw: Any, result: Any) -> bool:
         """Whether a result is kept: one that cannot be used is what a local model says, but a server may do better next
         time."""
-        return not getattr(result, "invalid", "") or (getattr(self.backend, "steady", False) and not raw.invalid)
+        if getattr(self.backend, "steady", False):
+            return not getattr(raw, "invalid", "")
+        cut = getattr(result, "finish", "") == "length" and base.unfinished(result.text)
+        return not getattr(result, "invalid", "") and not cut
 
 
 @dataclass(frozen=True)

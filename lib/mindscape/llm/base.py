@@ -301,6 +301,19 @@ def split(text: str, fields: Collection[str] = ()) -> tuple[str, list[str]]:
     return ("".join([*said, text[start:]]).strip(), thought) if thought else (text, [])
 
 
+def unfinished(text: str) -> bool:
+    """Whether a reply ends inside its thinking.
+
+    >>> unfinished("<think>Ann? no"), unfinished("<think>Ann?</think> Hugo")
+    (True, False)
+    """
+    try:
+        split(text)
+    except ValueError:
+        return True
+    return False
+
+
 def dropped(text: str, fields: Collection[str] = ()) -> tuple[str, list[str]]:
     """A reply without its thinking, and the name of that repair if there was any. Raises ValueError as `split` does."""
     said, thought = split(text, fields)
@@ -367,7 +380,8 @@ class Reply:
     `finish` is "stop", "length" (cut off at `max_new_tokens`) or "tool_calls". `seconds` is this reply's share of the
     time its batch took, or the time its request took; a reply out of the cache keeps the seconds it once took.
     `invalid` says why a reply cannot be used: it does not fit the schema, calls an unknown tool, or is empty. Such a
-    reply is handed over, never cached, and counted by the ledger. `thinking` is what a server told beside the text.
+    reply is handed over and counted by the ledger, and kept only of a local model, which would say it again. `thinking` is
+    what a server told beside the text.
 
     >>> Reply("Elsinore", prompt_tokens=12, completion_tokens=4).text
     'Elsinore'

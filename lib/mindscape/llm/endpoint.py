@@ -28,7 +28,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import openai
 from bs4 import BeautifulSoup
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, NonNegativeInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, one_of, require
@@ -69,6 +69,11 @@ class _Told(Exception):
         super().__init__(_said(error))
 
 
+def _or_nothing(given: Any) -> Any:
+    """What should be an object, or an empty one: an odd part spoils a reply, if at all, and not the run."""
+    return given if isinstance(given, Mapping) else {}
+
+
 class _Function(BaseModel):
     name: Any = None  # looked at by `tool_call`: a call that cannot be read spoils its reply, not the run
     arguments: Any = None
@@ -76,7 +81,7 @@ class _Function(BaseModel):
 
 class _Call(BaseModel):
     id: Text | None = None
-    function: _Function
+    function: Annotated[_Function, BeforeValidator(_or_nothing)]
 
 
 def _told(content: Any) -> Any:
@@ -115,14 +120,22 @@ class _Choice(BaseModel):
     finish_reason: Text | None = None
 
 
+def _count(given: Any) -> int | None:
+    """A number of tokens, or None: what is no count is counted here."""
+    return int(given) if isinstance(given, (int, float)) and given >= 0 and given == given // 1 else None
+
+
+Count = Annotated[int | None, BeforeValidator(_count)]
+
+
 class _Usage(BaseModel):
-    prompt_tokens: NonNegativeInt | None = None
-    completion_tokens: NonNegativeInt | None = None
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
 
 
 class _Completion(BaseModel):
     choices: Annotated[list[_Choice], Field(min_length=1)]
-    usage: _Usage | None = None
+    usage: Annotated[_Usage, BeforeValidator(_or_nothing)] = _Usage()
 
 
 class Endpoint:
@@ -218,7 +231,7 @@ class Endpoint:
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
         raw = isinstance(prompt, str)
         completion = self._completion(answer, "text" if raw else "message")
-        choice, usage = completion.choices[0], completion.usage or _Usage()
+        choice, usage = completion.choices[0], completion.usage
         message = _Message(content=choice.text) if raw else choice.message
         text = message.content or ""
         calls, invalid = [], ""

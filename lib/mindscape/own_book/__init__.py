@@ -48,7 +48,8 @@ def ask_book(given: argparse.Namespace) -> None:
     encoders.known(given.encoder)
     models.parts(given.llm)
     require(given.cap is None or given.cap >= 0, f"cap={given.cap}: expected dollars, 0 or more")
-    require(given.seed >= 0, f"seed={given.seed}: expected 0 or more")
+    require(0 <= given.seed < 2**63, f"seed={given.seed}: expected 0 or more, below 2**63")
+    require(given.book.strip(), "no book: expected a file or a folder of them")
     questions = given.questions + _read(given.file, "", _lines, "a text file of questions, one a line")
     document = corpora.read_own(given.book, given.language, given.encoding)
     known = _read(given.known, "{}", _known, "JSON like {question: [answer, words of the book]}")
@@ -58,6 +59,8 @@ def ask_book(given: argparse.Namespace) -> None:
     run = begin(document, questions, given.llm, given.encoder, names, given.reads, given.cap, _say)
     if strange := [question for question in known if question not in run.questions]:
         raise InputError(f"{given.known}: {strange[0][:60]!r} has blanks around it or within: write it as it is asked")
+    folder = Path(given.out).expanduser() if given.out else Path(f"{document.id}.answers")
+    report.writable(folder)
     _estimated(run, given.cap)
     try:
         with redirect_stdout(sys.stderr):  # what the store says of long computations
@@ -68,7 +71,6 @@ def ask_book(given: argparse.Namespace) -> None:
     if known:
         print("\nthe passage that tells is among the first ten of", end=" ")
         print(", ".join(f"{name} {share:.0%}" for name, share in known_recall(run, known).items()))
-    folder = Path(given.out).expanduser() if given.out else Path(f"{document.id}.answers")
     (first, *_) = report.write_report(run, folder)
     forecast = f", foretold {duration(run.foretold)}" if run.foretold else ""
     _say(f"took {duration(sum(run.seconds.values()))}{forecast}; the report: {first}")

@@ -48,7 +48,7 @@ class Sizes:
     replies: Mapping[str, int] | None = None
 
 
-LARGE = Sizes(replies={"piece": 200, "whole": 320, "session": 256, "edits": 1024, "answer": 512, "window": 1600, "phrase": 48})
+LARGE = Sizes(replies={"piece": 200, "whole": 320, "session": 256, "edits": 1024, "answer": 512, "window": 1600, "phrase": 512})
 SMALL = Sizes(
     *(120, 3, 20, 2, 3, 4, 3, 300, 550),
     replies={"piece": 64, "whole": 96, "session": 128, "edits": 300, "answer": 96, "window": 400, "phrase": 48},
@@ -147,7 +147,8 @@ def open_book(document: Document, llm: LanguageModel, tokenizer: Tokenizer, read
 @dataclass(frozen=True)
 class OwnAnswer:
     """What came of a memory for a question. `source` is the place that holds most of the answer's words, a share of `words`;
-    `fall` how much less likely an answer's token is without it, in nats; None where nobody can say."""
+    `fall` how much less likely an answer's token is without it, in nats; None where nobody can say. `reason`: why there is no
+    answer."""
 
     memory: str
     question: str
@@ -157,6 +158,7 @@ class OwnAnswer:
     source: Chunk | None = None
     words: float = 0.0
     fall: float | None = None
+    reason: str = ""
 
     @property
     def supported(self) -> bool | None:

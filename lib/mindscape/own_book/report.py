@@ -6,6 +6,7 @@ escaped, and nothing in it is run or loaded. Taught in notebook 52_your_own_book
 """
 
 import json
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +28,7 @@ from mindscape.text import Chunk, mentions
 
 QUOTED = 2  # passages that are quoted for a question before its answers
 EXCERPT, SHORT = 130, 120  # characters of a source, and of a passage on a terminal
+OTHER_FOLDER = "or name another folder with --out"
 
 
 def line(text: str) -> str:
@@ -81,7 +83,7 @@ def rests(answer: OwnAnswer, language: Language = "en") -> str:
     ('its words are in no passage that was shown', 'no answer')
     """
     if is_silent(answer.answer, language):
-        return "no answer"
+        return f"no answer: {answer.reason}" if answer.reason else "no answer"
     if answer.source is None:
         return "its words are in no passage that was shown"
     if answer.supported is None:
@@ -191,6 +193,17 @@ def as_json(run: OwnRun) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
+def writable(folder: Path) -> None:
+    """Raises MindscapeError where no report could be written, before what it would say is paid for; leaves no folder behind."""
+    with errors.writing(folder, OTHER_FOLDER):
+        new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if new:
+            folder.rmdir()
+
+
 def write_report(run: OwnRun, folder: Path) -> list[Path]:
     """report.html, answers.json and a page for each question's graph, in a folder. Raises MindscapeError where it cannot be
     written.
@@ -202,7 +215,7 @@ def write_report(run: OwnRun, folder: Path) -> list[Path]:
     files = {"report.html": report_page(run, names), "answers.json": as_json(run)}
     for name, question, read in zip(names, run.questions, run.graphs, strict=False):  # none where none is asked for
         files[name] = as_html(read.graph, run.book.document, question)
-    with errors.writing(folder, "or name another folder with --out"):
+    with errors.writing(folder, OTHER_FOLDER):
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_text(content, encoding="utf-8")

@@ -267,7 +267,7 @@ def duration(seconds: float) -> str:
 
 def _build(run: OwnRun) -> None:
     if run.plain.look.blind:  # the memories that find have nothing to find with
-        run.say("the encoder does not read the book's language: words alone decide, and only the graph is built")
+        run.say("the encoder does not read the book's language: words alone decide, and no memory that finds is built")
         run.names = tuple(name for name in run.names if name == "graph")
     finders = [name for name in run.names if name != "graph"]
     copied = memory_of.copied_sessions(run.book) if finders else []
@@ -295,7 +295,7 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
     replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=TRIES)
     return [
-        OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total)
+        OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total, reason="".join(reply.unread[-1:]))
         for (question, found), reply in zip(rows, replies, strict=True)
     ]
 

@@ -30,8 +30,9 @@ def main(scale: str, only: str, mode: str = "figures") -> None:
     chosen = names(ROOT, only)
     if scale not in SCALES:
         sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
-    if not chosen:
-        sys.exit(f"error: ONLY={only} fits no notebook; there are {', '.join(names(ROOT))}")
+    for word in only.replace(",", " ").split() or [only] * (not chosen):
+        if not names(ROOT, word):
+            sys.exit(f"error: ONLY={word} fits no notebook; there are {', '.join(names(ROOT))}")
     try:
         share_seed_minutes(os.environ.get("MINDSCAPE_REMEASURE", "1"))
     except ValueError as error:
