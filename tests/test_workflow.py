@@ -122,9 +122,10 @@ def test_whoever_ends_the_workflow_ends_the_notebook(tmp_path, how):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_a_limit_that_is_none_is_refused(tmp_path):
-    done, _ = execute(tmp_path, LIMIT="soon")
-    assert done.returncode != 0 and "error: LIMIT=soon: expected minutes, 0 for no limit" in done.stderr
+@pytest.mark.parametrize("limit", ["soon", "inf", "nan"])
+def test_a_limit_that_is_none_is_refused(tmp_path, limit):
+    done, _ = execute(tmp_path, LIMIT=limit)
+    assert done.returncode != 0 and f"error: LIMIT={limit}: expected minutes, 0 for no limit" in done.stderr
 
 
 def test_a_start_says_how_many_are_done_and_what_is_left(tmp_path):

@@ -8,6 +8,7 @@ The workflow says in TODO which notebooks it runs, in MARKS where each leaves a 
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -49,9 +50,12 @@ def main(notebook: Path, executed: Path, log: Path, scale: str) -> int:
 def minutes(name: str) -> float:
     """A limit that the environment sets, or the usual one."""
     try:
-        return max(0.0, float(os.environ.get(name) or LIMITS[name]))
+        limit = float(os.environ.get(name) or LIMITS[name])
     except ValueError:
+        limit = math.nan
+    if not math.isfinite(limit):
         sys.exit(f"error: {name}={os.environ[name]}: expected minutes, 0 for no limit")
+    return max(0.0, limit)
 
 
 def progress(scale: str) -> str:
