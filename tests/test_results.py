@@ -323,7 +323,7 @@ def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, 
     stored = json.loads(next(folder.rglob("results.json")).read_text())
     assert stored["metrics"]["gain"]["ci"] == [pytest.approx(of.low), pytest.approx(of.high)]
     said = r"short: 5 groups, and \[1\] values: expected one of each"
-    refused(lambda: results.interval("short", a, some=[True], groups=books), said)
+    refused(lambda: results.interval("short", a, where=[True], groups=books), said)
 
 
 def test_a_mean_of_a_few_is_shown_with_their_number(run):

@@ -223,22 +223,22 @@ def records(prefix: str, values: Mapping, **about) -> None:
         record(f"{prefix}.{name}", value, **about)
 
 
-def interval(key: str, values, other=None, some=None, *, groups=None, varies: str | None = None) -> Interval:
+def interval(key: str, values, other=None, where=None, *, groups=None, varies: str | None = None) -> Interval:
     """Keep a mean over questions with its interval, or the mean of what `values` have above `other`; returns it.
 
-    One value a question, and in `groups`, where there are any, its group: whole groups are drawn, with the run's seed. `some`,
+    One value a question, and in `groups`, where there are any, its group: whole groups are drawn, with the run's seed. `where`,
     a mask, leaves out the other questions. Raises InputError where there is not one of each a question, as the bootstrap does.
 
     >>> interval("recall@3.gain", [1, 0, 1], [0, 0, 1], groups=["a", "a", "b"])    # doctest: +SKIP
     """
     sides = [np.asarray(side, dtype=float) for side in (values, other) if side is not None]
     count = len(sides[0]) if groups is None else len(groups)
-    some = np.full(count, True) if some is None else np.asarray(some)
-    if lengths := {len(side) for side in (*sides, some)} - {count}:
+    where = np.full(count, True) if where is None else np.asarray(where)
+    if lengths := {len(side) for side in (*sides, where)} - {count}:
         raise InputError(f"{key}: {count} groups, and {sorted(lengths)} values: expected one of each a question")
-    drawn = None if groups is None else [group for group, chosen in zip(groups, some, strict=True) if chosen]
+    drawn = None if groups is None else [group for group, chosen in zip(groups, where, strict=True) if chosen]
     seed = 0 if _run is None else _run.parameters.get("seed", 0)
-    sides = [side[some] for side in sides]
+    sides = [side[where] for side in sides]
     estimate: Callable[..., Interval] = bootstrap if other is None else paired_bootstrap
     outcome = estimate(*sides, groups=drawn, seed=seed)
     record(key, outcome, varies=varies)
