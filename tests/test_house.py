@@ -330,3 +330,28 @@ def test_line_ends_stay_as_they_are_on_every_system():
     command = ["git", "check-attr", "--stdin", "-z", "text"]
     attributes = subprocess.run(command, cwd=ROOT, input=files, capture_output=True, check=True).stdout
     assert set(attributes.split(b"\0")[2::3]) == {b"unset"}
+
+
+NOBODYS = {"one", "it", "told", "asked"}  # words that do not say what they hold
+
+
+def _named(tree):
+    """The variables, parameters, functions and fields of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_names_say_what_they_hold():
+    sources = [
+        (path, path.read_text(encoding="utf-8")) for folder in ("lib", "tests") for path in (ROOT / folder).rglob("*.py")
+    ]
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources += [(path, "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+    vague = {(path.name, name) for path, source in sources for name in _named(ast.parse(source)) if name in NOBODYS}
+    assert vague == {("__init__.py", "told")}  # a key of the replies that builders were trained on: roles.Noted

@@ -96,9 +96,9 @@ class Report:
         """Count a row; one whose body raises Unusable is rejected.
 
         >>> report = Report("toy")
-        >>> for number, asked in enumerate(["Who?", ""], start=1):
+        >>> for number, question in enumerate(["Who?", ""], start=1):
         ...     with report.row(f"toy.jsonl, line {number}"):
-        ...         if not asked:
+        ...         if not question:
         ...             raise Unusable("the question is blank")
         >>> report.rows, report.rejected
         (2, {'the question is blank': Rejected(count=1, where='toy.jsonl, line 2', keys=())})

@@ -235,7 +235,7 @@ def picked(questions: Sequence[Question], share: int = SHARE, seed: int = 0) -> 
 
     >>> import storyworld
     >>> few = picked(storyworld.book(1000, tokens=15_000).questions, 6)
-    >>> [one.needs_binding for one in few], len({(one.breadth, one.depth) for one in few[1:3]})
+    >>> [q.needs_binding for q in few], len({(q.breadth, q.depth) for q in few[1:3]})
     ([True, False, False, True, False, False], 2)
     """
     chosen: list[Question] = []

@@ -191,8 +191,8 @@ def load_questions(path: str | Path, document: Callable[[str], Document]) -> lis
 
     >>> from mindscape import paths
     >>> from mindscape.corpora import shakespeare
-    >>> asked = load_questions(paths.data("shakespeare", "questions.jsonl"), shakespeare.play)[0]
-    >>> len(asked.options), asked.breadth in BREADTHS
+    >>> question = load_questions(paths.data("shakespeare", "questions.jsonl"), shakespeare.play)[0]
+    >>> len(question.options), question.breadth in BREADTHS
     (4, True)
     """
     found = []

@@ -99,8 +99,8 @@ class Maker:
     def network(self) -> str:
         """A hash of what reads texts, whatever is done with their vectors: of two that make something together, the first's.
 
-        >>> one, other = (Maker("mia_emb", {"adapter": "fb78", "delta": delta}) for delta in (0.0, 0.5))
-        >>> one.network == other.network == (other & Maker("minilm", {})).network, one.fingerprint == other.fingerprint
+        >>> first, other = (Maker("mia_emb", {"adapter": "fb78", "delta": delta}) for delta in (0.0, 0.5))
+        >>> first.network == other.network == (other & Maker("minilm", {})).network, first.fingerprint == other.fingerprint
         (True, False)
         """
         about = self.about

@@ -315,8 +315,8 @@ def totals(trail: Iterable[Access]) -> dict[str, dict[str, int]]:
 def source_name(source: dict[str, dict[str, int]], table: dict[str, dict[str, dict[str, int]]]) -> str:
     """The short name that a source has in the table, which it is added to: s1, s2, ...; "no model" for an empty one.
 
-    >>> one, two, table = {"reply reader-1f": {"shipped": 2}}, {"reply reader-1f": {"shipped": 3}}, {}
-    >>> [source_name(of, table) for of in (one, {}, two, one)], table == {"s1": one, "s2": two}
+    >>> first, second, table = {"reply reader-1f": {"shipped": 2}}, {"reply reader-1f": {"shipped": 3}}, {}
+    >>> [source_name(of, table) for of in (first, {}, second, first)], table == {"s1": first, "s2": second}
     (['s1', 'no model', 's2', 's1'], True)
     """
     if not source:

@@ -514,7 +514,7 @@ def annotate(
     `units` are the texts of chunks, or "name: description" of entities. Raises InputError for questions with equal ids,
     LLMError if the model fails: what was annotated before is in the store.
 
-    >>> annotate(llm.load("embedded"), PlainEmbedder(encoder, 1.0), passages, asked)       # doctest: +SKIP
+    >>> annotate(llm.load("embedded"), PlainEmbedder(encoder, 1.0), passages, questions)   # doctest: +SKIP
     """
     require(len({name for name, *_ in questions}) == len(questions), "two questions have the same id: expected each once")
     queries = [augmented(question, answer) for _, question, answer in questions]

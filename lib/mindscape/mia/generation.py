@@ -78,7 +78,7 @@ def write(
     `chunks` the summary is all there is to read. Raises InputError for another task or language, and slots that do not fit.
 
     >>> written = write("qa", {"question": "Who has the smith's lamp?"}, ["Tom took Ann's lamp."], "Ann is the smith.")
-    >>> [written.text[it.start : it.end] for it in (written.summary, *written.chunks, written.question)]
+    >>> [written.text[span.start : span.end] for span in (written.summary, *written.chunks, written.question)]
     ['Ann is the smith.', "Tom took Ann's lamp.", "Who has the smith's lamp?"]
     """
     one_of((*TASKS, LETTER.name), task=task)

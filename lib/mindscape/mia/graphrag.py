@@ -173,8 +173,8 @@ def merged(document: str, findings: Iterable[Told], language: str = "en", unread
 
     Names are compared without case and article; the first spelling stays. A tie of an entity to itself describes it.
 
-    >>> told = [Told(0, (("Ann", "She left."),)), Told(3, (("ann", "She came back."),), (("Ann", "Tom", "Ann met Tom."),))]
-    >>> graph = merged("book", told)
+    >>> read = [Told(0, (("Ann", "She left."),)), Told(3, (("ann", "She came back."),), (("Ann", "Tom", "Ann met Tom."),))]
+    >>> graph = merged("book", read)
     >>> graph.texts, graph.entities[0].chunks
     (['Ann: She left. She came back.', 'Tom: '], (0, 3))
     >>> graph.relations
@@ -417,9 +417,9 @@ def _won(said: roles.Pairwise | None, shown: tuple[Side, Side]) -> dict[str, Sid
 def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], seed: int = 0) -> dict[str, WinRate]:
     """By criterion, how the first system compares with the second (Table 9), with 95 % intervals over groups.
 
-    >>> asked = [Comparison("Who?", "Ann.", "Tom.")] * 2
+    >>> pairs = [Comparison("Who?", "Ann.", "Tom.")] * 2
     >>> always_first = [Verdict(dict.fromkeys(CRITERIA, "a"), dict.fromkeys(CRITERIA, "b"))] * 2
-    >>> of = win_rates(asked, always_first)["Overall"]
+    >>> of = win_rates(pairs, always_first)["Overall"]
     >>> of.a, of.tie, of.score.value, of.first.value
     (0.0, 1.0, 0.5, 1.0)
     """
@@ -480,9 +480,9 @@ def agreement(
 
     None for a single comparison.
 
-    >>> asked = [Preference("removed", Comparison("Who?", "Ann. Tom.", "Ann."))] * 2
+    >>> pairs = [Preference("removed", Comparison("Who?", "Ann. Tom.", "Ann."))] * 2
     >>> right = Verdict({"Overall": "a"}, {"Overall": "a"})
-    >>> agreement(asked, [right, Verdict({"Overall": "a"}, None)])["removed"].value
+    >>> agreement(pairs, [right, Verdict({"Overall": "a"}, None)])["removed"].value
     0.5
     """
     worth = {"a": 1.0, "tie": 0.5}
@@ -614,7 +614,7 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     seed.
 
     >>> import storyworld
-    >>> [one.question for one in posed(Log(storyworld.book(1000, tokens=15_000)), 1)]         # doctest: +SKIP
+    >>> [question.question for question in posed(Log(storyworld.book(1000, tokens=15_000)), 1)]  # doctest: +SKIP
     ['What is known of Kathleen?', 'What is known of the organist?']
     """
     book, voice = log.book, log.book.voice

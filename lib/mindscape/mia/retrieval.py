@@ -96,7 +96,7 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
 
     Raises InputError for another task, and for anything but passages of a play.
 
-    >>> units, asked = sought(books("test")[0], "chunk", tokenizer)                       # doctest: +SKIP
+    >>> units, rows = sought(books("test")[0], "chunk", tokenizer)                        # doctest: +SKIP
     """
     one_of(TARGETS, task=task)
     known = task == "chunk" or isinstance(book, Book)

@@ -516,8 +516,8 @@ def answer(
     that leave no room for a graph, LLMError if the model fails; what was asked until then is in its store, where the same
     call finds it and counts it as if it were asked now.
 
-    >>> told = answer("Who sent the letter?", play, llm.load("openai:gpt-4o"), Budget(tokens=500_000))  # doctest: +SKIP
-    >>> told.text, told.cited, told.spent(BUILD)                                            # doctest: +SKIP
+    >>> result = answer("Who sent the letter?", play, llm.load("openai:gpt-4o"), Budget(tokens=500_000))  # doctest: +SKIP
+    >>> result.text, result.cited, result.spent(BUILD)                                      # doctest: +SKIP
     ('Horatio', ('letter', 'horatio'), 141800)
     """
     most = most or Limits()
@@ -562,8 +562,8 @@ def answer_from(
     budget holds, and what it has counted before is part of the answer's tokens. Raises InputError for a graph that is not of
     the document, a blank question, and a number of rounds below 0.
 
-    >>> told = answer_from(graph, play, "Who sent the letter?", llm.load("embedded"), chunks=21)  # doctest: +SKIP
-    >>> told.uses, told.malformed, told.confidence                                          # doctest: +SKIP
+    >>> result = answer_from(graph, play, "Who sent the letter?", llm.load("embedded"), chunks=21)  # doctest: +SKIP
+    >>> result.uses, result.malformed, result.confidence                                    # doctest: +SKIP
     (Counter({'lookup_source': 4}), Counter(), 'high')
     """
     meter = llm if isinstance(llm, Meter) else Meter(llm)
@@ -761,8 +761,8 @@ class ToolUse(NamedTuple):
 def tool_use(answers: Sequence[GraphAnswered]) -> list[ToolUse]:
     """Tool use by the size of the graph: under 50 nodes, 50 to 149, 150 and more; a group without items is left out.
 
-    >>> told = [GraphAnswered("x", nodes=20, uses={"lookup_source": n}) for n in (3, 4)]
-    >>> tool_use([*told, GraphAnswered("x", nodes=170, uses={"index": 1, "detail": 3})])[1]
+    >>> results = [GraphAnswered("x", nodes=20, uses={"lookup_source": n}) for n in (3, 4)]
+    >>> tool_use([*results, GraphAnswered("x", nodes=170, uses={"index": 1, "detail": 3})])[1]
     ToolUse(least=150, items=1, nodes=170, summarised=1.0, lookups=0, indexes=1, details=3)
     """
     rows = []

@@ -372,8 +372,8 @@ def merged_blocks(blocks: Sequence[Extracted]) -> EntityGraph:
 def parts(graph: EntityGraph) -> list[tuple[str, ...]]:
     """The communities of the graph, each the keys of its entities; relations weigh as much as they have statements.
 
-    >>> told = Related(source="Ivo", target="Ann", description="sold her the lamp")
-    >>> parts(merged_blocks([Extracted(entities=[], relations=[told])]))
+    >>> tie = Related(source="Ivo", target="Ann", description="sold her the lamp")
+    >>> parts(merged_blocks([Extracted(entities=[], relations=[tie])]))
     [('ivo', 'ann')]
     """
     edges = [(source, target, float(len(graph.statements[source, target]))) for source, target in graph.relations]

@@ -418,7 +418,7 @@ def candidates(source: Source, folder: str | Path | None = None) -> Iterator[Can
 
     `folder` holds a folder a benchmark, by default as MINDSCAPE_BENCHMARKS says. Errors as in `benchmarks.stream`.
 
-    >>> sum(not one.reason for one in candidates(SOURCES[2], "benchmarks"))                 # doctest: +SKIP
+    >>> sum(not c.reason for c in candidates(SOURCES[2], "benchmarks"))                     # doctest: +SKIP
     310
     """
     sizes: dict[str, tuple[int, int]] = {}
@@ -498,8 +498,8 @@ def items(kept: Sequence[Judged], folder: str | Path | None = None) -> Iterator[
 def statistics(kept: Sequence[Judged]) -> Statistics:
     """Formats and lengths over items. Raises InputError for none.
 
-    >>> one = Judged("loogle", "1", "d", 56_000, 40_000, False, "global", "set-aggregation", "")
-    >>> statistics([one]).median
+    >>> item = Judged("loogle", "1", "d", 56_000, 40_000, False, "global", "set-aggregation", "")
+    >>> statistics([item]).median
     56000
     """
     require(kept, "no items: expected at least one")

@@ -255,7 +255,7 @@ def stages(scored: Sequence[Scored], truth: Sequence[bool] | None = None) -> lis
     """Each stage that decided something, in the order of `STAGES`; `truth` says of each answer whether it is right.
 
     >>> said = [Scored(True, "exact"), Scored(True, "containment"), Scored(True, "containment"), Scored(False, "judge")]
-    >>> [(it.name, it.share, it.errors) for it in stages(said, [True, True, False, False])]
+    >>> [(stage.name, stage.share, stage.errors) for stage in stages(said, [True, True, False, False])]
     [('exact', 0.25, 0), ('containment', 0.5, 1), ('judge', 0.25, 0)]
     """
     if truth is not None:

@@ -221,7 +221,7 @@ class Sample:
 def samples() -> list[Sample]:
     """The texts in `data/texts`: two manuals and two news pieces, en and zh.
 
-    >>> [(len(one.memory), one.document.language) for one in samples()]
+    >>> [(len(sample.memory), sample.document.language) for sample in samples()]
     [(9, 'en'), (7, 'zh'), (9, 'en'), (8, 'zh')]
     """
     texts = []

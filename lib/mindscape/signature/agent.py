@@ -143,7 +143,7 @@ def run(
     Raises BudgetSpent before calls that the budget does not hold, InputError for questions with equal ids, LLMError if a model
     fails. After any of these, and after a kill, the same call goes on where it was. Taught in notebook 23_signature_agent.
 
-    >>> traces = run(model, shelf, asked, Settings(rewrite=False))                           # doctest: +SKIP
+    >>> traces = run(model, shelf, questions, Settings(rewrite=False))                       # doctest: +SKIP
     >>> traces[0].answers["sig_evi"].value, traces[0].stopped                                # doctest: +SKIP
     ('D', 'answer')
     """
@@ -253,10 +253,10 @@ def steps_table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     plain texts, numbers and lists: whoever shows them as HTML has to escape them. Taught in notebook 23_signature_agent.
 
     >>> from dataclasses import replace
-    >>> one = Posed("q", "note", "Who?", "qa", (), "Ann", (), (7, 9), ((4, 5),))
+    >>> posed = Posed("q", "note", "Who?", "qa", (), "Ann", (), (7, 9), ((4, 5),))
     >>> step = Step("Who?", None, (4, 7), 2, (0,), "REFINE", "LOW", "Who is she?", ("Ann left",), (), 1, 90, 9)
     >>> last = replace(step, query="Who is she?", chunks=(9,), evidence=("Ann left", "she is Ann"), action="ANSWER")
-    >>> rows = steps_table(Trace("q", (), (step, last), None, last.evidence, "answer"), one)
+    >>> rows = steps_table(Trace("q", (), (step, last), None, last.evidence, "answer"), posed)
     >>> [(row["new query"], row["notes added"], row["evidence now"], row["evidence so far"]) for row in rows]
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """

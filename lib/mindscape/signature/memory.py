@@ -336,8 +336,8 @@ def merged(memories: Sequence[Memory]) -> Memory:
     Taught in notebook 20_session_memory.
 
     >>> a, b = (Document(name, "Ann left. Tom came.") for name in "ab")
-    >>> one, other = (build(it, [Chunk(it.id, 0, 0, 19)], given([f"Book {it.id}."])) for it in (a, b))
-    >>> merged([one, other]).items[1]
+    >>> first, second = (build(text, [Chunk(text.id, 0, 0, 19)], given([f"Book {text.id}."])) for text in (a, b))
+    >>> merged([first, second]).items[1]
     Item(text='Book b.', chunks=(1,), kind='session')
     """
     documents, chunks, items = [], [], []
@@ -398,7 +398,7 @@ def posed(memory: Memory, questions: Iterable[Question], kind: Literal["choice",
     Raises InputError for a question on another document, one whose evidence no chunk holds, and a choice without the answer.
     Taught in notebook 20_session_memory.
 
-    >>> asked = posed(memory, of_series(town)[0])                                            # doctest: +SKIP
+    >>> questions = posed(memory, of_series(town)[0])                                        # doctest: +SKIP
     """
     require(kind in ("choice", "qa"), f"kind={kind!r}: expected choice or qa")
     posed_questions = []
@@ -420,7 +420,7 @@ def posed_claims(memory: Memory, claims: Iterable[ClaimPair]) -> list[Posed]:
 
     Taught in notebook 20_session_memory.
 
-    >>> [one.right for one in posed_claims(memory, of_series(town)[1])[:2]]                  # doctest: +SKIP
+    >>> [claim.right for claim in posed_claims(memory, of_series(town)[1])[:2]]              # doctest: +SKIP
     ['TRUE', 'FALSE']
     """
     posed_statements = []
@@ -440,8 +440,8 @@ def posed_items(memory: Memory, items: Iterable[Asked]) -> list[Posed]:
     >>> document = Document("emma", "She rides. It rains.")
     >>> memory = build(document, [Chunk("emma", 0, 0, 11), Chunk("emma", 1, 11, 20)], given(["A ride in the rain."]))
     >>> claim = Asked("1/true", "emma", "She rides.", ("TRUE",), ("TRUE", "FALSE"), group="emma/1")
-    >>> (one,) = posed_items(memory, [claim])
-    >>> one.kind, one.right, one.options, one.evidence, one.pair
+    >>> (item,) = posed_items(memory, [claim])
+    >>> item.kind, item.right, item.options, item.evidence, item.pair
     ('claim', 'TRUE', (), (), 'emma/1')
     """
     posed_questions = []
@@ -483,7 +483,7 @@ def recalls(memory: Memory, questions: Sequence[Posed], scores: np.ndarray, k: i
     other books do, and nothing else; with scores that depend on the whole index, as those of BM25, they are the series' ones in
     both. Taught in notebook 20_session_memory.
 
-    >>> hurt = np.subtract(recalls(memory, asked, s, 10, own_book=True), recalls(memory, asked, s, 10))  # doctest: +SKIP
+    >>> alone, whole = (recalls(memory, questions, s, 10, own_book=own) for own in (True, False))  # doctest: +SKIP
     """
     ids, values = [document.id for document in memory.documents], []
     for question, row in zip(questions, scores, strict=True):

@@ -156,7 +156,7 @@ def collections(
 
     Taught in notebook 22_signature_rag.
 
-    >>> [one.name for one in collections("storyworld", tokenizer, count=2)]                  # doctest: +SKIP
+    >>> [town.name for town in collections("storyworld", tokenizer, count=2)]                # doctest: +SKIP
     ['series-1000-1', 'series-1001-1']
     """
     if corpus == "shakespeare":
@@ -174,8 +174,8 @@ def of_benchmark(
     `write` sums up the sessions, by default extracts (`by_textrank`). Nothing is left out, however wide its evidence is.
     Taught in notebook 22_signature_rag.
 
-    >>> it = of_benchmark(asking.few("nocha"), tokenizer)                                    # doctest: +SKIP
-    >>> len(it.claims)                                                                       # doctest: +SKIP
+    >>> town = of_benchmark(asking.few("nocha"), tokenizer)                                  # doctest: +SKIP
+    >>> len(town.claims)                                                                     # doctest: +SKIP
     4
     """
     texts, write = loaded.documents.values(), write or by_textrank()
@@ -191,7 +191,7 @@ def share(questions: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
     A smaller share is part of a larger one. Taught in notebook 22_signature_rag.
 
     >>> some = [Posed(f"q{i}", "note", "Who?", "qa", (), "Ann", (), (0,)) for i in range(9)]
-    >>> [one.id for one in share(some, 3)], set(share(some, 3)) < set(share(some, 5))
+    >>> [q.id for q in share(some, 3)], set(share(some, 3)) < set(share(some, 5))
     (['q1', 'q3', 'q7'], True)
     """
     units: dict[str, dict[str, None]] = {}
@@ -539,7 +539,7 @@ def rank(
 
     Of a question's evidence only "gold" knows. Taught in notebook 22_signature_rag.
 
-    >>> rank(shelf, asked, ["coverage"])[0].found["coverage@0.5"]                            # doctest: +SKIP
+    >>> rank(shelf, questions, ["coverage"])[0].found["coverage@0.5"]                        # doctest: +SKIP
     (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
     texts = [question.text for question in questions]
@@ -625,7 +625,7 @@ def answers(
     place, see `benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one passage fits.
     Taught in notebook 22_signature_rag.
 
-    >>> said = answers(model, shelf.memory, asked, [it.chunks for it in found])              # doctest: +SKIP
+    >>> said = answers(model, shelf.memory, questions, [row.chunks for row in found])        # doctest: +SKIP
     """
     nothing: list[Any] = [()] * len(questions)
     form = form_of(llm)
@@ -659,8 +659,8 @@ def score(question: Posed, answer: Answer, language: Language = "en") -> float:
 
     Taught in notebook 22_signature_rag.
 
-    >>> one = Posed("q", "note", "Who left?", "qa", (), "Ann the smith", ("Ann",), (0,))
-    >>> score(one, Answer("Ann", "Ann")), score(one, Answer(""))
+    >>> posed = Posed("q", "note", "Who left?", "qa", (), "Ann the smith", ("Ann",), (0,))
+    >>> score(posed, Answer("Ann", "Ann")), score(posed, Answer(""))
     (1.0, 0.0)
     """
     if question.kind == "qa":
@@ -671,8 +671,8 @@ def score(question: Posed, answer: Answer, language: Language = "en") -> float:
 def by_pair(claims: Sequence[Posed], scores: Sequence[float]) -> tuple[list[float], list[str]]:
     """The score of each pair of claims, 1 where both are judged rightly, and its book. Taught in notebook 22_signature_rag.
 
-    >>> one = Posed("a", "note", "Ann left.", "claim", (), "TRUE", (), (0,), pair="leaving")
-    >>> by_pair([one, replace(one, id="b", text="Tom left.", right="FALSE")], [1.0, 0.0])
+    >>> posed = Posed("a", "note", "Ann left.", "claim", (), "TRUE", (), (0,), pair="leaving")
+    >>> by_pair([posed, replace(posed, id="b", text="Tom left.", right="FALSE")], [1.0, 0.0])
     ([0.0], ['note'])
     """
     pairs: dict[tuple, list[float]] = {}

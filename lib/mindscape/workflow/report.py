@@ -231,8 +231,8 @@ def counted(cells: list[dict]) -> dict[str, Any]:
     followed all the way, and every prompt that it uses, whole.
 
     >>> texts = ["## The paper's case", "## Appendix"]
-    >>> told = counted([{"cell_type": "markdown", "source": text} for text in texts])
-    >>> told["cells"], told["words"], told["case"], told["all_words"]
+    >>> counts = counted([{"cell_type": "markdown", "source": text} for text in texts])
+    >>> counts["cells"], counts["words"], counts["case"], counts["all_words"]
     (1, 4, True, 6)
     """
     end = next((i for i, cell in enumerate(cells) if APPENDIX.search(_prose(cell))), len(cells))
