@@ -586,13 +586,19 @@ def answer_from(
         ended = str(error)
     if ended:
         meter.note(ended)
-    said = final or GraphAnswer.model_construct(answer="", cited_nodes=[], confidence="")
-    named = dict.fromkeys(said.cited_nodes)
-    cited, unknown = (tuple(name for name in named if (name in graph.nodes) == known) for known in (True, False))
-    found: dict[str, Any] = {"cited": cited, "unknown": unknown, "confidence": said.confidence, "shown": shown, "ended": ended}
-    found |= {"uses": reading.tools.uses, "malformed": reading.tools.malformed}
-    found |= {"nodes": len(graph.nodes), "edges": len(graph.edges)}
-    return GraphAnswered(**vars(meter.answer(said.answer.strip())), **found)
+    cited = list(dict.fromkeys(final.cited_nodes)) if final else []
+    return GraphAnswered(
+        **vars(meter.answer(final.answer.strip() if final else "")),
+        nodes=len(graph.nodes),
+        edges=len(graph.edges),
+        shown=shown,
+        cited=tuple(name for name in cited if name in graph.nodes),
+        unknown=tuple(name for name in cited if name not in graph.nodes),
+        confidence=final.confidence if final else "",
+        uses=reading.tools.uses,
+        malformed=reading.tools.malformed,
+        ended=ended,
+    )
 
 
 def _way(question: str, rounds: int, calling: Calling | None, tokens: int, name: str, held: bool) -> Calling:
