@@ -13,7 +13,7 @@ many examples, and those without summary are asked the same questions on the sam
 answering. Taught in notebook 14_mia_gen; its training is a recipe (`mindscape.training.recipes`).
 """
 
-import re
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -100,9 +100,12 @@ def write(
     opened, closed = CONTEXT.split("{context}")
     places = [put(JOIN if i else opened, chunk.strip()) for i, chunk in enumerate(chunks)]
     text += closed if chunks else ""
-    opened, frame, demands = re.fullmatch(r"([^{]*)({.*})([^}]*)", after, re.DOTALL).groups()  # the paper's form has demands
-    question = put(opened, frame.format(**slots), demands)
-    return Written(text, place, tuple(places), question)
+    said = list(string.Formatter().parse(after))
+    last = max(i for i, (_, name, _, _) in enumerate(said) if name)
+    demands = "".join(words for words, *_ in said[last + 1 :])  # the paper's form has some behind the question
+    start = len(text) + len(said[0][0])
+    text += after.format(**slots)
+    return Written(text, place, tuple(places), Span(start, len(text) - len(demands)))
 
 
 def summaries(form: str = SHORT) -> Mapping[str, str]:

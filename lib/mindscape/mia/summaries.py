@@ -61,7 +61,8 @@ def summarise(text: str, language: Language, max_characters: int = 500) -> str:
     >>> summarise(text, "en", 60)
     'The dead king walks again. The prince meets the dead king.'
     """
-    return _BETWEEN[language].join(text[span.start : span.end] for span in select(text, language, max_characters))
+    spans = select(text, language, max_characters)
+    return _BETWEEN[language].join(text[span.start : span.end] for span in spans)
 
 
 def select(text: str, language: Language, max_characters: int = 500) -> list[Span]:
