@@ -321,14 +321,14 @@ def normalise(answer: str, language: Language) -> str:
 def exact_match(prediction: str, references: str | Sequence[str], language: Language) -> float:
     """1 if the normalised prediction equals any normalised reference, else 0.
 
-    An option letter is no free answer: "A" normalises to nothing. Use `accuracy`. Where nothing was said nothing is right.
+    An option letter is no free answer: "A" normalises to nothing. Use `accuracy`. A `NoAnswer` is never right.
     Raises InputError without references or with a blank one.
 
     >>> exact_match("The Ghost.", ["a ghost", "Hamlet's father"], "en"), exact_match("丹麦王子", ["丹麦的王子"], "zh")
     (1.0, 0.0)
     """
     said, *gold = (normalise(each, language) for each in (_said(prediction), *check_texts(prediction, references)))
-    return float(bool(_said(prediction).strip()) and said in gold)
+    return float(not isinstance(prediction, NoAnswer) and said in gold)
 
 
 def token_f1(prediction: str, references: str | Sequence[str], language: Language, unit: Unit = "characters") -> float:
@@ -336,7 +336,7 @@ def token_f1(prediction: str, references: str | Sequence[str], language: Languag
 
     Tokens are the words of the normalised answer in English; single characters (as ∞Bench counts) or jieba's words (as
     LongBench counts) in Chinese. If normalisation leaves nothing of one side the score is 0, and 1 if of both (the
-    rule of SQuAD 2.0); it is 0 where nothing was said. Raises InputError without references or with a blank one.
+    rule of SQuAD 2.0); a `NoAnswer` scores 0. Raises InputError without references or with a blank one.
 
     Below, king and Hamlet are 2 of 3 words said and 2 of 4 words asked for: F1 = 2 · 2 / (3 + 4). In Chinese, 4 of 4 and
     4 of 5 characters, 2 · 4 / (4 + 5); as words 丹麦/王子 and 丹麦/的/王子, 2 · 2 / (2 + 3).
@@ -347,7 +347,7 @@ def token_f1(prediction: str, references: str | Sequence[str], language: Languag
     (0.8889, 0.8)
     """
     listed = check_texts(prediction, references)
-    if not _said(prediction).strip():
+    if isinstance(prediction, NoAnswer):
         return 0.0
     said = _bag(prediction, language, unit)
     return max(_f1(said, _bag(each, language, unit)) for each in listed)

@@ -28,7 +28,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import openai
 from bs4 import BeautifulSoup
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, NonNegativeInt
 
 from mindscape.cache import digest
 from mindscape.errors import InputError, LLMError, one_of, require
@@ -120,22 +120,14 @@ class _Choice(BaseModel):
     finish_reason: Text | None = None
 
 
-def _count(given: Any) -> int | None:
-    """A number of tokens, or None: what is no count is counted here."""
-    return int(given) if isinstance(given, (int, float)) and given >= 0 and given == given // 1 else None
-
-
-Count = Annotated[int | None, BeforeValidator(_count)]
-
-
 class _Usage(BaseModel):
-    prompt_tokens: Count = None
-    completion_tokens: Count = None
+    prompt_tokens: NonNegativeInt | None = None
+    completion_tokens: NonNegativeInt | None = None
 
 
 class _Completion(BaseModel):
     choices: Annotated[list[_Choice], Field(min_length=1)]
-    usage: Annotated[_Usage, BeforeValidator(_or_nothing)] = _Usage()
+    usage: _Usage | None = None
 
 
 class Endpoint:
@@ -231,7 +223,7 @@ class Endpoint:
     def _reply(self, answer: Any, prompt: Prompt, seconds: float) -> Reply:
         raw = isinstance(prompt, str)
         completion = self._completion(answer, "text" if raw else "message")
-        choice, usage = completion.choices[0], completion.usage
+        choice, usage = completion.choices[0], completion.usage or _Usage()
         message = _Message(content=choice.text) if raw else choice.message
         text = message.content or ""
         calls, invalid = [], ""
