@@ -138,7 +138,7 @@ def _said(prediction: str) -> str:
 def _shown(prediction: str, references: str | Sequence[str], language: Language, unit: Unit) -> list[str]:
     """The prediction and its references without what does not show."""
     check_language(language, unit)
-    return [visible(text) for text in (prediction, *check_texts(prediction, references))]
+    return [visible(text) for text in (_said(prediction), *check_texts(prediction, references))]
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
     >>> [round(score, 4) for score in (of.bleu_1, of.bleu_2, of.bleu_3, of.brevity_penalty)], of.precisions
     ([0.7165, 0.5067, 0.4514, 0.7165], (1.0, 0.5, 0.0, 0.0))
     """
-    prediction, *listed = _shown(_said(prediction), references, language, unit)
+    prediction, *listed = _shown(prediction, references, language, unit)
     if language == "zh" and unit == "words":
         prediction, *listed = (" ".join(segment(text)) for text in (prediction, *listed))
     tokenize = "13a" if language == "en" else "zh" if unit == "characters" else "none"
@@ -210,7 +210,7 @@ def rouge_l(prediction: str, references: str | Sequence[str], language: Language
     >>> round(rouge_l("王子死了", ["王子没有死"], "zh"), 4)
     0.6667
     """
-    prediction, *listed = _shown(_said(prediction), references, language, unit)
+    prediction, *listed = _shown(prediction, references, language, unit)
     return _rouge_scorer(language, unit).score_multi(listed, prediction)["rougeL"].fmeasure
 
 
@@ -327,7 +327,7 @@ def exact_match(prediction: str, references: str | Sequence[str], language: Lang
     >>> exact_match("The Ghost.", ["a ghost", "Hamlet's father"], "en"), exact_match("丹麦王子", ["丹麦的王子"], "zh")
     (1.0, 0.0)
     """
-    said, *gold = (normalise(each, language) for each in (_said(prediction), *check_texts(prediction, references)))
+    said, *gold = (normalise(each, language) for each in (prediction, *check_texts(prediction, references)))
     return float(not isinstance(prediction, NoAnswer) and said in gold)
 
 

@@ -532,10 +532,9 @@ def machine_speed(plain: Finder, llm: LanguageModel) -> Speed:
     read = write = 0.0
     if not llm.name.startswith(("openai:", "replay:")):
         bare = LanguageModel(llm.backend)
-        text = book.document.text[:2000] or " "
-        first = cast(
-            Reply, bare.complete(" ".join([text] * (2000 // len(text))), max_new_tokens=1)
-        )  # a pass costs by itself, too
+        text = book.document.text[:2000]
+        text = " ".join([text] * (2000 // len(text)))  # what a pass costs by itself is no cost of a few tokens
+        first = cast(Reply, bare.complete(text, max_new_tokens=1))
         more = cast(Reply, bare.complete("Once upon a time", max_new_tokens=24))
         read, write = first.seconds / first.prompt_tokens, more.seconds / more.completion_tokens
     return Speed(vectors / len(texts), copy, read, write)

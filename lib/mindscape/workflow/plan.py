@@ -30,7 +30,7 @@ def main(scale: str, only: str, mode: str = "figures") -> None:
     chosen = names(ROOT, only)
     if scale not in SCALES:
         sys.exit(f"error: SCALE={scale} is unknown; expected {', '.join(SCALES)}")
-    for word in only.replace(",", " ").split() or [only] * (not chosen):
+    for word in only.replace(",", " ").split() or [only]:
         if not names(ROOT, word):
             sys.exit(f"error: ONLY={word} fits no notebook; there are {', '.join(names(ROOT))}")
     try:
