@@ -171,7 +171,9 @@ def test_a_text_file_is_taken_as_it_is(tmp_path, data, encoding, text):
         (b"\xff\xfea", {}, r"byte 2 \(0x61\) is not UTF-16"),
         (b"\xef\xbb\xbfabc \xff", {}, r"byte 7 \(0xff\) is not UTF-8"),  # counted with the byte order mark
         ("Thé".encode(), {"encoding": "ascii"}, r"byte 2 \(0xc3\) is not ascii"),
-        ("text".encode("utf-16-le"), {}, "character 1 is NUL"),
+        ("text".encode("utf-16-le"), {}, "character 1 is NUL.*encoding='utf-16-le'"),
+        ("他走了。\n雨停了。\n".encode("utf-16-be"), {}, "encoding='utf-16-be'"),
+        (b"What a day. " * 200 + b"\0", {}, "character 2400 is NUL.*encoding='cp1252'"),  # zeros of no encoding
         (b"", {}, r"bad\.txt is empty"),
         (b"\xef\xbb\xbf \r\n", {}, r"bad\.txt is empty"),
     ],

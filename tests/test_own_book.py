@@ -304,6 +304,8 @@ def test_what_is_wrong_with_the_check_is_said_before_anything_is_asked(novel, tm
     with serving(monkeypatch, answering) as server:
         said = failed(novel, *LOCAL, "--known", "known.json")
         assert "the book does not have the words 'words that no line has'" in said
+        (tmp_path / "empty.json").write_text(json.dumps({"Who?": ["Ann", " "]}))
+        assert "no words of the book are given for 'Who?'" in failed(novel, *LOCAL, "--known", "empty.json")
         assert "seed=-1: expected 0 or more" in failed(novel, "Who?", *LOCAL, "--seed", "-1")
         assert not server.requests, "nothing was asked"
 

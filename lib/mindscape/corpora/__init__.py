@@ -207,8 +207,10 @@ def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = 
 
 def _advised(advice: str, data: bytes) -> str:
     """The advice, with an encoding in which the bytes are text: Chinese where that is what they say then, else that of Windows,
-    which also stands as an example where they are text in none."""
-    for name in ("gb18030", "cp1252", "latin-1"):
+    which also stands as an example where they are text in none. Many zeros are UTF-16's, before or behind ASCII's bytes."""
+    before, behind = data[::2].count(0), data[1::2].count(0)
+    wide = "utf-16-be" if before > behind else "utf-16-le"
+    for name in (wide,) if 1000 * (before + behind) > len(data) else ("gb18030", "cp1252", "latin-1"):
         try:
             text = data.decode(name)
         except UnicodeDecodeError:

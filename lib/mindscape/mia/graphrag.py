@@ -239,8 +239,9 @@ def assembled(
     Entities come in their order, then their relations (`ties`), then their passages (`sources`), each up to its share of the
     budget and what those before it left, and none after the first that does not fit.
     """
+    texts = graph.texts
     lines = [
-        [(i, f"- {graph.texts[i]}") for i in dict.fromkeys(picked)],
+        [(i, f"- {texts[i]}") for i in dict.fromkeys(picked)],
         [(i, f"- {graph.relations[i].description}") for i in ties(graph, picked)],
         [(i, document[chunks[i]].strip()) for i in sources(graph, picked)],
     ]

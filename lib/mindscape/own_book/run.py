@@ -331,11 +331,13 @@ def _sources(run: OwnRun) -> None:
 
 
 def known_places(known: dict[str, tuple[str, str]], document: Document) -> dict[str, Span]:
-    """Where the words stand that are known to tell an answer. Raises InputError for words that the book does not have.
+    """Where the words stand that are known to tell an answer. Raises InputError for words that the book does not have, or none.
 
     >>> known_places({"Who fled?": ("Ivo", "Ivo fled")}, Document("note", "At dawn Ivo fled."))
     {'Who fled?': Span(start=8, end=16)}
     """
+    for question, (_, quote) in known.items():
+        require(quote.strip(), f"no words of the book are given for {question[:60]!r}: expected those that tell its answer")
     places = {question: locate(quote, document) for question, (_, quote) in known.items()}
     for question, (_, quote) in known.items():
         require(places[question] is not None, f"the book does not have the words {quote[:60]!r}, known for {question[:60]!r}")
