@@ -13,10 +13,10 @@ from mindscape.errors import MindscapeError
 def test_values_come_back_and_absent_keys_do_not(tmp_path):
     cache = Cache(tmp_path / "deep" / "s.sqlite")
     many = {f"k{i}": bytes([i % 256]) * i for i in range(1200)}  # more than one statement's variables
-    found, stored = Cache.found, Cache.stored
+    hits, stored = Cache.hits, Cache.stored
     cache.put(many)
     assert cache.get([*many, "absent"]) == many
-    assert len(cache) == Cache.found - found == Cache.stored - stored == 1200
+    assert len(cache) == Cache.hits - hits == Cache.stored - stored == 1200
 
 
 def test_threads_share_a_cache(tmp_path):

@@ -77,12 +77,12 @@ def root(folder: str | Path | None = None) -> Path:
 def find(benchmark: Benchmark, folder: str | Path | None = None) -> tuple[Found, list[str]]:
     """The files of a benchmark that are there, by key, and a sentence for each that is needed and is not."""
     home = root(folder) / benchmark.name
-    found: dict[str, list[Path]] = {}
+    present: dict[str, list[Path]] = {}
     for files in benchmark.files:
         matches = ([p for p in sorted(home.glob(name)) if p.is_file() and p.name != files.but] for name in files.names)
-        found[files.key] = next(filter(None, matches), [])
-    lacking = [files for files in benchmark.files if files.needed and not found[files.key]]
-    return found, [_missing(benchmark, files, home) for files in lacking]
+        present[files.key] = next(filter(None, matches), [])
+    lacking = [files for files in benchmark.files if files.needed and not present[files.key]]
+    return present, [_missing(benchmark, files, home) for files in lacking]
 
 
 def _missing(benchmark: Benchmark, files: Files, home: Path) -> str:
@@ -108,15 +108,15 @@ def stream(
     benchmark = named(name)
     parts = ", ".join(benchmark.parts) or "none: leave it out"
     require(part in (None, *benchmark.parts), f"{name} has no part {part!r}: expected one of {parts}")
-    found, missing = find(benchmark, folder)
+    present, missing = find(benchmark, folder)
     require(not missing, "; ".join(missing))
     report = Report(name) if report is None else report
     report.folder = root(folder) / name
     about = {"benchmark": name, "licence": benchmark.licence}
-    if benchmark.collection and not found[COLLECTION]:
+    if benchmark.collection and not present[COLLECTION]:
         report.notes["the collection is not here: no evidence is looked for in it"] += 1
     texts, ids = set(), set()
-    for piece in benchmark.read(found, report, part):
+    for piece in benchmark.read(present, report, part):
         if isinstance(piece, Document):
             if piece.id not in texts:
                 texts.add(piece.id)
@@ -173,7 +173,7 @@ def collection(name: str, folder: str | Path | None = None) -> Iterator[Document
     benchmark = named(name)
     alone = f"{name} has no collection to search: each of its questions is on one text, see `stream`"
     require(benchmark.collection is not None, alone)
-    found, _ = find(benchmark, folder)
+    present, _ = find(benchmark, folder)
     files = next(files for files in benchmark.files if files.key == COLLECTION)
-    require(found[files.key], _missing(benchmark, files, root(folder) / name))
-    return benchmark.collection(found)
+    require(present[files.key], _missing(benchmark, files, root(folder) / name))
+    return benchmark.collection(present)

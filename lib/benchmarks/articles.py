@@ -118,8 +118,8 @@ def _pairs(pairs: str | list) -> list:
 def _item(name: str, text: Document, task: str, raw: Any) -> Item:
     pair = checked(PAIR, raw)
     answers = (pair.A if isinstance(pair.A, str) else json.dumps(pair.A, ensure_ascii=False),)
-    found, lost = place([pair.S] if isinstance(pair.S, str) else pair.S, text)
-    return Item(name, text.id, pair.Q, answers, evidence=found, unplaced=lost, part=task, kind=pair.type, raw=raw)
+    passages, lost = place([pair.S] if isinstance(pair.S, str) else pair.S, text)
+    return Item(name, text.id, pair.Q, answers, evidence=passages, unplaced=lost, part=task, kind=pair.type, raw=raw)
 
 
 QMSUM_PARTS = ("train", "val", "test")
@@ -157,24 +157,24 @@ def _meeting(meeting: Any, name: str, split: str, where: str, report: Report) ->
         for number, row in enumerate(getattr(meeting, key) or (), start=1):
             with report.row(f"{where}, {kind} query {number}", row):
                 query, each = checked(QUERY, row), f"{name}/{kind}/{number}"
-                found, lost = _spans(query.relevant_text_span, turns)
+                passages, lost = _spans(query.relevant_text_span, turns)
                 about = (query.query, (query.answer,))
-                yield Item(each, name, *about, evidence=found, unplaced=lost, part=split, kind=kind, raw=row)
+                yield Item(each, name, *about, evidence=passages, unplaced=lost, part=split, kind=kind, raw=row)
 
 
 def _spans(spans: list[list[str | int]], turns: list[Passage]) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
     """Spans of turns as passages. Their ends are inclusive, and strings: "9" comes before "10"."""
-    found, lost = [], []
+    passages, lost = [], []
     for span in spans:
         try:
             first, last = map(int, span)
         except ValueError:
             first, last = 1, 0
         if 0 <= first <= last < len(turns):
-            found.append(Passage(turns[first].doc_id, turns[first].start, turns[last].end))
+            passages.append(Passage(turns[first].doc_id, turns[first].start, turns[last].end))
         else:
             lost.append(f"turns {json.dumps(span)}")
-    return tuple(sorted(found)), tuple(lost)
+    return tuple(sorted(passages)), tuple(lost)
 
 
 FORMS = {  # task: the keys of what asks, of what answers, of the articles that the answer is in

@@ -68,8 +68,8 @@ def tell(name: str, folder: str | Path | None = None) -> str:
     benchmark, part = named(chosen.benchmark), (chosen.parts or ("",))[0]
     parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
     try:
-        found, missing = find(benchmark, folder)
-        there = "; ".join(missing) or f"{sum(map(len, found.values())):,} of its files are there"
+        present, missing = find(benchmark, folder)
+        there = "; ".join(missing) or f"{sum(map(len, present.values())):,} of its files are there"
     except InputError as error:
         there = f"{error}, with {benchmark.name}/ in it; {_published(benchmark)}"
     prompt = benchmark.prompt(part)
@@ -199,8 +199,9 @@ def scores(items: Sequence[Item], said: Sequence[str]) -> Mapping[str, tuple[flo
     them, and the owners' `rouge_l`, and for English `bleu` (BLEU-4) and `meteor`. Raises InputError for items of several forms,
     half a pair, and another number of replies.
 
-    >>> of = scores([Item("1", "emma", "Who rides?", ("Miss Emma",)), Item("2", "emma", "Who walks?", ("Ann",))], ["Emma", ""])
-    >>> of["exact_match"], [round(value, 2) for value in of["token_f1"]]
+    >>> items = [Item("1", "emma", "Who rides?", ("Miss Emma",)), Item("2", "emma", "Who walks?", ("Ann",))]
+    >>> marks = scores(items, ["Emma", ""])
+    >>> marks["exact_match"], [round(value, 2) for value in marks["token_f1"]]
     ((0.0, 0.0), [0.67, 0.0])
     """
     kinds = {kind(item) for item in items}
@@ -215,9 +216,9 @@ def scores(items: Sequence[Item], said: Sequence[str]) -> Mapping[str, tuple[flo
             if items[0].language == "en" or name not in ("bleu", "meteor")
         }
     read = [reply or NoAnswer.UNPARSABLE for reply in said]
-    found = {"accuracy": accuracy(read, [right(item) for item in items]).right}
+    marks = {"accuracy": accuracy(read, [right(item) for item in items]).right}
     if form == "claim":
         verdicts = [VERDICTS.get(reply, NoAnswer.UNPARSABLE) for reply in said]
         gold = [{"pair": item.group, "answer": VERDICTS[right(item)]} for item in items]
-        found["pair_accuracy"] = pair_accuracy(row | {"prediction": v} for row, v in zip(gold, verdicts, strict=True)).right
-    return {name: tuple(map(float, values)) for name, values in found.items()}
+        marks["pair_accuracy"] = pair_accuracy(row | {"prediction": v} for row, v in zip(gold, verdicts, strict=True)).right
+    return {name: tuple(map(float, values)) for name, values in marks.items()}

@@ -53,8 +53,8 @@ def _opened(path: Path, mode: str = "rb", **how: Any) -> Iterator[Any]:
         with corpora.reading(path), path.open(mode, **how) as file:
             yield file
     except UnicodeDecodeError as error:
-        found = f"byte 0x{error.object[error.start]:02x}"
-        raise InputError(f"{path}: {found} is not UTF-8: expected the file as published") from None
+        byte = f"byte 0x{error.object[error.start]:02x}"
+        raise InputError(f"{path}: {byte} is not UTF-8: expected the file as published") from None
 
 
 def text_lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -134,9 +134,9 @@ class _Window:
 
     def take(self) -> str:
         """The same, read."""
-        found = self.next_character()
+        character = self.next_character()
         self.at += 1
-        return found
+        return character
 
     def value(self, where: str) -> Any:
         """The one that begins here. A number is whole only where a comma, a bracket or a blank follows: "0." may go on."""

@@ -92,10 +92,10 @@ def trimmed(text: str, first: str, last: str, report: Report) -> str:
     starts, ends = (re.compile(r"\s*".join(map(re.escape, words.split()))) for words in (first, last))
     start = starts.search(text) if first.strip() else None
     begin = start.start() if start else 0
-    found = list(ends.finditer(text, begin)) if last.strip() else []
-    if not start or not found:
+    matches = list(ends.finditer(text, begin)) if last.strip() else []
+    if not start or not matches:
         report.notes["a story's first or last words are not in it: not cut there"] += 1
-    return text[begin : found[-1].end() if found else None]
+    return text[begin : matches[-1].end() if matches else None]
 
 
 DOCUMENT = row_of("id", kind=(str, ""), start=(str, ""), end=(str, ""), text=(str, ...), summary=(dict, ...))
@@ -216,11 +216,11 @@ def _questions(novel: Any, part: str, path: Path, novels: dict, report: Report) 
             fits = sorted(example.options) == list(LETTERS) and example.answer in example.options
             usable(fits, "the options are not A to D, or the answer is none of them")
             clues = [clue for clue in dict.fromkeys(example.clue_position) if clue != NO_CLUE]
-            found = {clue: paragraphs[clue] for clue in clues if clue in paragraphs and text[paragraphs[clue]]}
-            lost = tuple(f"paragraph {clue}" for clue in clues if clue not in found)
+            passages = {clue: paragraphs[clue] for clue in clues if clue in paragraphs and text[paragraphs[clue]]}
+            lost = tuple(f"paragraph {clue}" for clue in clues if clue not in passages)
             name, options = f"{part}/{number}/{index}", tuple(example.options[letter] for letter in LETTERS)
             about = (name, text.id, example.question.strip(), (example.options[example.answer],), options, example.answer)
-            yield Item(*about, evidence=tuple(sorted(found.values())), unplaced=lost, language=language, part=part, raw=row)
+            yield Item(*about, evidence=tuple(sorted(passages.values())), unplaced=lost, language=language, part=part, raw=row)
 
 
 def novel_of(path: Path, language: str) -> Document:
@@ -276,15 +276,15 @@ def read_novelhopqa(files: Found, report: Report, part: str | None) -> Iterator[
                 if title not in texts:  # one at a time: mostly they come in a row
                     texts = {title: novel_of(novels[title], "en")}
                 text = texts[title]
-                found, lost = _evidence(example.context, text)
+                passages, lost = _evidence(example.context, text)
             else:
                 report.notes["no novel of this title: the question is on its own paragraphs"] += 1
                 text = document(example.context, "en", "context", title=example.book)
-                found, lost = (), ()
+                passages, lost = (), ()
             yield text
             name = next((each for each in (example.id, example.qid) if each not in (None, "")), number)
             about, raw = (f"{hop}/{name}", text.id, example.question, (example.answer,)), rest(row, "context")
-            yield Item(*about, evidence=found, unplaced=lost, part=hop, kind=hop, raw=raw)
+            yield Item(*about, evidence=passages, unplaced=lost, part=hop, kind=hop, raw=raw)
 
 
 def _evidence(context: str, novel: Document) -> tuple[tuple[Passage, ...], tuple[str, ...]]:

@@ -246,14 +246,14 @@ def place(quotes: list[str], within: Document) -> tuple[tuple[Passage, ...], tup
     >>> place(["a time", "for ever"], document("Once upon a time.", "en", name="tale"))
     ((Passage(doc_id='tale', start=10, end=16),), ('for ever',))
     """
-    found, lost = [], []
+    passages, lost = [], []
     for quote in filter(str.strip, quotes):
         span = locate(quote, within)
         if span is None:
             lost.append(quote)
         else:
-            found.append(Passage(within.id, span.start, span.end))
-    return tuple(sorted(found)), tuple(lost)
+            passages.append(Passage(within.id, span.start, span.end))
+    return tuple(sorted(passages)), tuple(lost)
 
 
 def whole(texts: Iterable[Document]) -> tuple[Passage, ...]:

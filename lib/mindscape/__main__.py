@@ -49,11 +49,11 @@ def _list(folder: str) -> None:
     home = benchmarks.root(folder) if given else None
     print(f"folder: {home}" if home else f"no folder: set {benchmarks.VARIABLE}, or pass --folder")
     for benchmark in benchmarks.TABLE:
-        found, missing = benchmarks.find(benchmark, home) if home else ({}, None)
+        present, missing = benchmarks.find(benchmark, home) if home else ({}, None)
         state = "not looked for" if missing is None else "missing" if missing else "found"
         print(f"\n{benchmark.name}: {state} ({', '.join(benchmark.languages)}; {benchmark.licence})")
         for files in benchmark.files:
-            there = found.get(files.key, [])
+            there = present.get(files.key, [])
             if there:
                 first = there[0].relative_to(home / benchmark.name)
                 print(f"  {files.key}: {first}{f' and {len(there) - 1:,} more' if len(there) > 1 else ''}")

@@ -186,14 +186,14 @@ def ask(
     if tokens is None:
         tokens = PAPER_LONGEST if form_of(llm) == PAPER else LONGEST[role.name]
     talks = [[{"role": "user", "content": prompt}] for prompt in prompts]
-    found: list[Answer] = [Answer("", calls=0)] * len(prompts)
+    answers: list[Answer] = [Answer("", calls=0)] * len(prompts)
     form = role.reply(form_of(llm)) if constrained else None
     waiting = list(range(len(prompts)))
     if free_first:
         free = llm.chat(talks, max_new_tokens=tokens) if talks else []
-        found = [replace(_added(Answer("", calls=0), reply, role), free=reply.text) for reply in free]
+        answers = [replace(_added(Answer("", calls=0), reply, role), free=reply.text) for reply in free]
         if form is None:
-            return found
+            return answers
         schema = json_schema(form)
         waiting = [i for i, reply in enumerate(free) if not _could_write(llm, reply, schema)]
     for trial in range(1 if free_first else tries):
@@ -202,9 +202,9 @@ def ask(
         how = {"temperature": WARMER, "seed": trial} if trial else sampling
         replies = llm.chat([talks[i] for i in waiting], schema=form, max_new_tokens=tokens, **how)
         for i, reply in zip(waiting, replies, strict=True):
-            found[i] = _added(found[i], reply, role)
-        waiting = [i for i in waiting if found[i].value is None]
-    return found
+            answers[i] = _added(answers[i], reply, role)
+        waiting = [i for i in waiting if answers[i].value is None]
+    return answers
 
 
 def read_replies(role: Role, text: str) -> Any | None:

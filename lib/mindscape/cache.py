@@ -52,7 +52,7 @@ class Cache:
     {'k': b'v'}
     """
 
-    found = stored = 0  # over all caches of this process: how much of a run's work was already done
+    hits = stored = 0  # over all caches of this process: how much of a run's work was already done
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -62,7 +62,7 @@ class Cache:
 
     def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Those of the keys that are there, with their values."""
-        listed, found = list(dict.fromkeys(keys)), {}
+        listed, entries = list(dict.fromkeys(keys)), {}
         for i in range(0, len(listed), 500):  # SQLite limits the number of variables in a statement
             part = listed[i : i + 500]
             marks = ",".join("?" * len(part))
@@ -70,9 +70,9 @@ class Cache:
                 if key not in part or not _whole(key, value):
                     self.tell(f"{self.path}: entry {key} is damaged: it is computed anew")
                 else:
-                    found[key] = value[SUM:]
-        Cache.found += len(found)
-        return found
+                    entries[key] = value[SUM:]
+        Cache.hits += len(entries)
+        return entries
 
     def put(self, items: Mapping[str, bytes]) -> None:
         """Write all items, or none of them."""

@@ -196,18 +196,18 @@ class LocalEncoder(ABC):
         _check(texts, kind, self.prompts)
         fingerprint = self.fingerprint
         keys = {text: digest(fingerprint, kind, text) for text in texts}
-        found = {} if self.store is None else self.store.get(keys.values())
-        missing = [text for text in keys if keys[text] not in found]
+        packed = {} if self.store is None else self.store.get(keys.values())
+        missing = [text for text in keys if keys[text] not in packed]
         prompt = self.prompts[kind]
         for batch, lengths in self._batches(missing, prompt):
             vectors = nn.functional.normalize(self._vectors(batch, prompt).float(), dim=-1).cpu().numpy()
             done = {keys[text]: _pack(vector, n) for text, vector, n in zip(batch, vectors, lengths, strict=True)}
             if self.store is not None:
                 self.store.put(done)
-            found.update(done)
+            packed.update(done)
         label = self._maker(fingerprint).label if self._as_fetched else f"{self.name}-{fingerprint[:8]}"
         store.current().note("vector", label, cached=len(keys) - len(missing), computed=len(missing))
-        unpacked = {text: _unpack(found[key]) for text, key in keys.items()}
+        unpacked = {text: _unpack(packed[key]) for text, key in keys.items()}
         truncated = sum(unpacked[text][1] > self.max_tokens for text in texts)
         tokens = sum(min(n, self.max_tokens) for _, n in unpacked.values())
         self.counts = Counts(len(texts), len(missing), truncated, tokens)

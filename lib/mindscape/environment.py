@@ -63,8 +63,8 @@ def installed(package: str) -> str | None:
 
 def _differs(package: str, pinned: str) -> str:
     """A package whose version is another than the one in pyproject.toml, in words; "" for the same."""
-    found = (installed(package) or "not installed").partition("+")[0]  # a build of PyTorch carries its kind after a plus
-    return "" if found == pinned else f"{package} is {found}, expected {pinned}"
+    actual = (installed(package) or "not installed").partition("+")[0]  # a build of PyTorch carries its kind after a plus
+    return "" if actual == pinned else f"{package} is {actual}, expected {pinned}"
 
 
 def _writable(folder: Path) -> bool:

@@ -173,8 +173,8 @@ def bleu(prediction: str, references: str | Sequence[str], language: Language, u
     Below, 3 of 3 words, 1 of 2 bigrams and no trigram (smoothed to 1/2) match; the text has 3 words of 4, so the
     penalty is exp(1 - 4/3) = 0.7165.
 
-    >>> of = bleu("the ghost speaks", ["speaks the ghost tonight"], "en")
-    >>> [round(score, 4) for score in (of.bleu_1, of.bleu_2, of.bleu_3, of.brevity_penalty)], of.precisions
+    >>> scores = bleu("the ghost speaks", ["speaks the ghost tonight"], "en")
+    >>> [round(score, 4) for score in (scores.bleu_1, scores.bleu_2, scores.bleu_3, scores.brevity_penalty)], scores.precisions
     ([0.7165, 0.5067, 0.4514, 0.7165], (1.0, 0.5, 0.0, 0.0))
     """
     prediction, *listed = _shown(prediction, references, language, unit)
@@ -395,8 +395,8 @@ def accuracy(predictions: Sequence[Hashable], answers: Sequence[Hashable]) -> Ac
     A question without an answer holds a `NoAnswer`. Raises InputError for empty input, unequal lengths, and for None,
     which does not say why there is no answer.
 
-    >>> of = accuracy(["B", "C", NoAnswer.REFUSED, "a"], ["B", "D", "A", "A"])
-    >>> of.value, of.right, of.answered, of.refused, of.unparsable
+    >>> share = accuracy(["B", "C", NoAnswer.REFUSED, "a"], ["B", "D", "A", "A"])
+    >>> share.value, share.right, share.answered, share.refused, share.unparsable
     (0.25, (True, False, False, False), 3, 1, 0)
     """
     count = len(answers)
@@ -419,8 +419,8 @@ def pair_accuracy(records: Iterable[Mapping]) -> Accuracy:
     that is neither: an unread reply must not pass for a wrong one.
 
     >>> said = [(1, True, True), (1, False, False), (2, True, "unparsable"), (2, False, False)]
-    >>> of = pair_accuracy({"pair": pair, "answer": answer, "prediction": reply} for pair, answer, reply in said)
-    >>> of.value, of.right, of.total, of.unparsable
+    >>> share = pair_accuracy({"pair": pair, "answer": answer, "prediction": reply} for pair, answer, reply in said)
+    >>> share.value, share.right, share.total, share.unparsable
     (0.5, (True, False), 4, 1)
     """
     pairs: dict[Hashable, dict[bool, bool]] = {}  # key -> answer -> right?
@@ -550,8 +550,8 @@ def paired_bootstrap(
 
     The differences below are four ones and four zeros, so a sample without a one has probability 0.5⁸: p = 2 · 0.5⁸.
 
-    >>> of = paired_bootstrap([1, 1, 1, 0, 1, 1, 0, 1], [0, 1, 0, 0, 1, 0, 0, 0])
-    >>> of.value, of.low, of.high, of.n, round(of.p, 3)
+    >>> difference = paired_bootstrap([1, 1, 1, 0, 1, 1, 0, 1], [0, 1, 0, 0, 1, 0, 0, 0])
+    >>> difference.value, difference.low, difference.high, difference.n, round(difference.p, 3)
     (0.5, 0.125, 0.875, 8, 0.008)
     """
     a, b = _checked("a", a), _checked("b", b)

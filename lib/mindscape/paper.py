@@ -188,8 +188,8 @@ def counts_table(weighed: list[tuple[Claim, str]], pages: Mapping[str, str] = Ma
     """
     rows = []
     for paper in dict.fromkeys(claim.paper for claim, _ in weighed):
-        found = [judged for claim, judged in weighed if claim.paper == paper]
-        rows.append([pages.get(paper, paper), *map(found.count, VERDICTS), len(found)])
+        verdicts = [judged for claim, judged in weighed if claim.paper == paper]
+        rows.append([pages.get(paper, paper), *map(verdicts.count, VERDICTS), len(verdicts)])
     return plots.markdown_table(["paper", *(f"{judged}:" for judged in VERDICTS), "all:"], rows)
 
 
@@ -377,8 +377,8 @@ class Ledger:
 
     def tally(self, *starts: str) -> dict[str, int]:
         """How many checks have each verdict, of those whose keys begin with one of `starts` (all, if none is given)."""
-        found = [line.outcome.verdict for line in self._some(starts).values()]
-        return {verdict: found.count(verdict) for verdict in OUTCOMES}
+        verdicts = [line.outcome.verdict for line in self._some(starts).values()]
+        return {verdict: verdicts.count(verdict) for verdict in OUTCOMES}
 
     def table(self, *starts: str, only: Sequence[str] = OUTCOMES) -> pd.DataFrame:
         """These checks as text to look at, one a row; only those with some verdicts, if asked for."""

@@ -112,16 +112,16 @@ def dots(ax, labels, values, lows, highs, colors=None, zero: bool = False):
     return ax
 
 
-def intervals(ax, labels, found, colors=None, zero: bool = False):
+def intervals(ax, labels, estimates, colors=None, zero: bool = False):
     """`dots` for intervals as `mindscape.results.interval` gives them, one a label."""
-    value, low, high = ([getattr(interval, end) for interval in found] for end in ("value", "low", "high"))
+    value, low, high = ([getattr(interval, end) for interval in estimates] for end in ("value", "low", "high"))
     return dots(ax, labels, value, low, high, colors, zero)
 
 
-def band(ax, x, found, colour: str, **line):
+def band(ax, x, estimates, colour: str, **line):
     """A curve of intervals over x, (n,) each, with a band from their low to their high ends."""
-    ax.plot(x, [interval.value for interval in found], **look(colour, **line))
-    low, high = [interval.low for interval in found], [interval.high for interval in found]
+    ax.plot(x, [interval.value for interval in estimates], **look(colour, **line))
+    low, high = [interval.low for interval in estimates], [interval.high for interval in estimates]
     ax.fill_between(x, low, high, color=PALETTE[colour], alpha=0.18, linewidth=0)
     return ax
 

@@ -62,8 +62,8 @@ def sent(room: str, name: str, language: str, form: str) -> list[str]:
     """
     home = Path(__file__).parent / room / "prompts"
     names = [f"paper/{name}.{language}"] * (form == "paper") + [f"{name}.{language}"]
-    found = [text(room, stem) for stem in names if (home / f"{stem}.md").is_file()][:1]
-    return [*found, _file(room, f"{name}.toml")] if (home / f"{name}.toml").is_file() else found
+    texts = [text(room, stem) for stem in names if (home / f"{stem}.md").is_file()][:1]
+    return [*texts, _file(room, f"{name}.toml")] if (home / f"{name}.toml").is_file() else texts
 
 
 def demands(name: str) -> list[dict[str, Any]]:
@@ -101,8 +101,8 @@ def printed() -> dict[str, str]:
     >>> printed()["edits"]
     'roles'
     """
-    found = Path(__file__).parent.glob("*/prompts/paper/*.toml")
-    return {path.stem: path.parts[-4] for path in sorted(found, key=lambda path: path.stem)}
+    files = Path(__file__).parent.glob("*/prompts/paper/*.toml")
+    return {path.stem: path.parts[-4] for path in sorted(files, key=lambda path: path.stem)}
 
 
 def _about(name: str) -> dict[str, Any]:

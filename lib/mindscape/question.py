@@ -116,8 +116,8 @@ class Answer:
     one ran into its limit. `trace` has every step of a method that takes several.
 
     >>> built, answered = Step(BUILD, "...", 850, 40, True), Step(ANSWER, "the miller", 300, 10, True)
-    >>> of = Answer("the miller", "the miller", calls=2, prompt_tokens=1150, completion_tokens=50, trace=(built, answered))
-    >>> of.tokens_first_call, of.tokens_total, of.spent(BUILD)
+    >>> answer = Answer("the miller", "the miller", calls=2, prompt_tokens=1150, completion_tokens=50, trace=(built, answered))
+    >>> answer.tokens_first_call, answer.tokens_total, answer.spent(BUILD)
     (300, 1200, 890)
     """
 
@@ -195,24 +195,24 @@ def load_questions(path: str | Path, document: Callable[[str], Document]) -> lis
     >>> len(question.options), question.breadth in BREADTHS
     (4, True)
     """
-    found = []
+    questions = []
     for where, row in _rows(path, _QuestionRow):
         different, there = len(set(row.options)) == 4, row.answer in row.options
         require(different, f"{where}: {row.id}: two options are the same: expected four different ones")
         require(there, f"{where}: {row.id}: the answer {row.answer!r} is not among the options {row.options}")
         fields = row.id, row.play, row.question, row.answer, tuple(row.accepted), tuple(row.options)
         evidence = _places(row, where, document)
-        found.append(Question(*fields, evidence, row.breadth, row.depth, resolved=row.question))
-    return found
+        questions.append(Question(*fields, evidence, row.breadth, row.depth, resolved=row.question))
+    return questions
 
 
 def load_claims(path: str | Path, document: Callable[[str], Document]) -> list[ClaimPair]:
     """The claim pairs of a JSONL file: id, play, true, false, evidence. Errors as in `load_questions`."""
-    found = []
+    pairs = []
     for where, row in _rows(path, _ClaimRow):
         require(row.true != row.false, f"{where}: {row.id}: both claims are the same: expected two that differ in one fact")
-        found.append(ClaimPair(row.id, row.play, row.true, row.false, _places(row, where, document)))
-    return found
+        pairs.append(ClaimPair(row.id, row.play, row.true, row.false, _places(row, where, document)))
+    return pairs
 
 
 def _rows(path: str | Path, model: type[_Row]) -> Iterator[tuple[str, Any]]:

@@ -93,19 +93,19 @@ def remade_table(remade: Sequence[Remade]):
 
 def report(folder: Path) -> str:
     """What notebooks left in a folder, as a page in Markdown: how much agrees, by kind and by notebook, and what does not."""
-    found = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in trail.lines(path)]
-    done = [entry for entry in found if entry["agrees"] is not None]
+    entries = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in trail.lines(path)]
+    done = [entry for entry in entries if entry["agrees"] is not None]
     said = f"{len(done)} entries, {sum(entry['agrees'] for entry in done)} agree."
     if blocks := {(entry["notebook"], entry["block"]) for entry in done} - {(entry["notebook"], "") for entry in done}:
         said += f" They were drawn in {len(blocks)} blocks: what one call asked for together, or about the same texts."
-    if late := len(found) - len(done):
+    if late := len(entries) - len(done):
         said += f" {late} more were drawn and not computed: MINUTES were up, or too few were left for them."
     lines = ["# Entries computed anew", "", said, ""]
-    if not found:
+    if not entries:
         return "\n".join([*lines, "No notebook of this run found any entry, or none was drawn.", ""])
     for title, key in (("kind", "kind"), ("made by", "maker"), ("notebook", "notebook")):
         rows, meaning = [], ["agrees means"] * (key == "kind")
-        for name, group in pd.DataFrame(found).groupby(key):
+        for name, group in pd.DataFrame(entries).groupby(key):
             made = group[group["agrees"].notna()]
             off = made["off"].dropna()
             numbers = [len(group), len(made), sum(made["agrees"])]

@@ -136,7 +136,7 @@ class Run:
         run = {
             "seconds": round(time.perf_counter() - self.started, 1),
             "peak_mb": peak and round(peak / 1e6),
-            "warm_cache": Cache.found > Cache.stored,  # then the seconds are not those of a first run
+            "warm_cache": Cache.hits > Cache.stored,  # then the seconds are not those of a first run
             "store": trail.totals(store.current().trail),
             "environment": self.environment,
         }
@@ -358,15 +358,15 @@ def differing(old: dict, new: dict) -> list[str]:
     >>> differing(old, old), differing(old, new)
     ([], ["recall@3 was {'value': 0.5, 'n': 9}, is {'value': 0.7, 'n': 9}"])
     """
-    found = []
+    differences = []
     for key in sorted(old["metrics"].keys() | new["metrics"].keys()):
         pair = [run["metrics"].get(key) for run in (old, new)]
         if None in pair:
-            found.append(f"{key} is only in the {'new' if pair[0] is None else 'old'} run")
+            differences.append(f"{key} is only in the {'new' if pair[0] is None else 'old'} run")
         elif not all("varies" in metric for metric in pair):
             was, now = ({name: metric[name] for name in metric if name != "from"} for metric in pair)
-            found += [] if _same(was, now) else [f"{key} was {was}, is {now}"]
-    return found
+            differences += [] if _same(was, now) else [f"{key} was {was}, is {now}"]
+    return differences
 
 
 def _same(a, b) -> bool:

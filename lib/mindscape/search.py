@@ -61,8 +61,8 @@ def terms(text: str, language: Language = "en") -> list[str]:
     >>> terms("Which ballad did the wigmaker's niece perform?"), terms("谁买了那盏灯？", "zh")
     (['ballad', 'wigmaker', 'niece', 'perform'], ['谁', '买', '了', '那', '盏灯'])
     """
-    found = words(text, language, unit="words")
-    return [word.removesuffix("'s") for word in found if word not in STOP] if language == "en" else found
+    tokens = words(text, language, unit="words")
+    return [word.removesuffix("'s") for word in tokens if word not in STOP] if language == "en" else tokens
 
 
 class BM25:
@@ -177,11 +177,11 @@ class Index(ABC):
             step = max(1, _HELD // (wanted * self.dim))
             open_rows = []
             for part in (rows[i : i + step] for i in range(0, len(rows), step)):
-                rough, found, vectors = self._candidates(queries[part], wanted)
+                rough, candidates, vectors = self._candidates(queries[part], wanted)
                 sure = (rough[:, k - 1] - rough[:, -1] > doubt[part]) | (wanted == len(self))
                 exact = _exact_scores(queries[part[sure]], vectors[sure])
-                order = np.lexsort((found[sure], -exact))[:, :k]
-                ids[part[sure]] = np.take_along_axis(found[sure], order, 1)
+                order = np.lexsort((candidates[sure], -exact))[:, :k]
+                ids[part[sure]] = np.take_along_axis(candidates[sure], order, 1)
                 scores[part[sure]] = np.take_along_axis(exact, order, 1)
                 open_rows.append(part[~sure])
             rows, wanted = np.concatenate(open_rows), wanted * 4
@@ -353,10 +353,10 @@ class MilvusIndex(Index):
             self._client.insert(_COLLECTION, [{"id": id, "vector": vector, "norm": norm} for id, vector, norm in rows])
 
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = self._client.search(_COLLECTION, data=list(queries), limit=k, output_fields=["vector"])
-        scores = np.array([[hit["distance"] for hit in hits] for hits in found], np.float32)
-        ids = np.array([[hit["id"] for hit in hits] for hits in found], np.int64)
-        vectors = np.array([[hit["entity"]["vector"] for hit in hits] for hits in found], np.float32)
+        rows = self._client.search(_COLLECTION, data=list(queries), limit=k, output_fields=["vector"])
+        scores = np.array([[hit["distance"] for hit in hits] for hits in rows], np.float32)
+        ids = np.array([[hit["id"] for hit in hits] for hits in rows], np.int64)
+        vectors = np.array([[hit["entity"]["vector"] for hit in hits] for hits in rows], np.float32)
         return scores, ids, vectors
 
 
@@ -515,8 +515,8 @@ def by_rule(
             yield position, {"ids": list(hits.ids)} | ({"scores": [round(x, 5) for x in hits.scores]} if hits.scores else {})
 
     questions = [{**rule, "query": query} for query in queries]
-    found = store.current().fetch("ranking", maker, questions, compute, how)
-    return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in found]
+    rows = store.current().fetch("ranking", maker, questions, compute, how)
+    return [Ranking(tuple(row["ids"]), tuple(row.get("scores", ()))) for row in rows]
 
 
 _of_texts = lru_cache(maxsize=64)(digest)  # of a tuple of texts

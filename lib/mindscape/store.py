@@ -57,7 +57,7 @@ class Joint:
     """A way to compute values of whatever questions are put to it: those of several calls go to one `ask` when they are
     computed anew, if the calls have the same `like`, kind and maker. `ask` yields (position, value) in any order.
 
-    >>> compute = Joint("doubled", ["3", "4"], lambda some: ((i, 2 * text) for i, text in enumerate(some)))
+    >>> compute = Joint("doubled", ["3", "4"], lambda texts: ((i, 2 * text) for i, text in enumerate(texts)))
     >>> list(compute([1])), list(compute.ask(["7", "8"]))
     ([(0, '44')], [(0, '77'), (1, '88')])
     """
@@ -143,8 +143,8 @@ class Found(NamedTuple):
     @property
     def like(self) -> tuple[Any, ...]:
         """What entries have in common that are computed anew in one go: the call, or what makes several calls alike."""
-        of = self.kind, self.maker.fingerprint, self.maker.dtype
-        return (*of, self.compute.like) if isinstance(self.compute, Joint) else (self.call,)
+        common = self.kind, self.maker.fingerprint, self.maker.dtype
+        return (*common, self.compute.like) if isinstance(self.compute, Joint) else (self.call,)
 
     def takes(self, entry: Mapping[str, Any]) -> float:
         """About how many seconds it takes, as the entry or the call says."""
@@ -285,22 +285,22 @@ class Store:
         about the same of `texts` together, in about so many `seconds` each."""
         if self._anew:
             return {}
-        found, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
+        stored, shipped = self._found(kind, maker, list(dict.fromkeys(keys)))
         self.keys.update(keys)
-        if self.fill and not self._inside and len(shipped) < len(found):
-            new = found.keys() - shipped - self._entries(kind, maker).keys()
+        if self.fill and not self._inside and len(shipped) < len(stored):
+            new = stored.keys() - shipped - self._entries(kind, maker).keys()
             if new:  # cached before it was to travel
                 self._ship(kind, maker, self.cache.get(new))
-        if found:
-            self.note(kind, maker.label, shipped=len(shipped), cached=len(found) - len(shipped))
+        if stored:
+            self.note(kind, maker.label, shipped=len(shipped), cached=len(stored) - len(shipped))
             if compute is not None and maker.here and not self._inside:
                 first, call = _first(keys), next(self._calls)
-                for key in found:
+                for key in stored:
                     place = first[key]
                     self._again.pop(key, None)
                     about = texts[place] if texts else ""
                     self._again[key] = Found(key, kind, maker, call, place, compute, about, seconds)
-        return found
+        return stored
 
     def put(self, kind: str, maker: Maker, items: Mapping, seconds: float = 0.0, how: Mapping | None = None) -> dict[str, Any]:
         """Keep values under their keys, all or none; returned as JSON gives them back. In `fill` they go to what travels,
@@ -337,10 +337,10 @@ class Store:
         last.computed += computed
 
     def _found(self, kind: str, maker: Maker, keys: list[str]) -> tuple[dict[str, Any], set[str]]:
-        found = {key: json.loads(entry)["value"] for key, entry in self.cache.get(keys).items()}
-        entries = {} if self.fresh or len(found) == len(keys) else self._entries(kind, maker)
-        shipped = {key for key in keys if key not in found and key in entries}
-        return found | {key: json.loads(entries[key])["value"] for key in keys if key in shipped}, shipped
+        stored = {key: json.loads(entry)["value"] for key, entry in self.cache.get(keys).items()}
+        entries = {} if self.fresh or len(stored) == len(keys) else self._entries(kind, maker)
+        shipped = {key for key in keys if key not in stored and key in entries}
+        return stored | {key: json.loads(entries[key])["value"] for key in keys if key in shipped}, shipped
 
     # -- what travels ----------------------------------------------------------------------------------------------------
 
@@ -428,93 +428,93 @@ class Store:
         >>> list(Store().remake(share=0.5, seed=7))
         []
         """
-        found = [of for of in self._again.values() if not kinds or of.kind in kinds]
+        hits = [hit for hit in self._again.values() if not kinds or hit.kind in kinds]
         chosen: dict[str, str] = {}  # keys, and the block of each
         if share:
-            for blocks in _blocks(found).values():
+            for blocks in _blocks(hits).values():
                 for name in _of_share(sorted(blocks), share, seed):
                     chosen |= dict.fromkeys(blocks[name], name)
         elif smallest:
-            chosen = dict.fromkeys(self._smallest(found), "")
+            chosen = dict.fromkeys(self._smallest(hits), "")
         else:
-            drawn = sorted(self._quick(found)) or sorted(of.key for of in found)
+            drawn = sorted(self._quick(hits)) or sorted(hit.key for hit in hits)
             chosen = dict.fromkeys(random.Random(seed).sample(drawn, min(count, len(drawn))), "")
-        parts = _grouped((of for of in found if of.key in chosen), lambda of: of.like)
+        parts = _grouped((hit for hit in hits if hit.key in chosen), lambda hit: hit.like)
         if seconds < math.inf:
-            parts = [part for some in parts for part in _parts(some)]
+            parts = [part for group in parts for part in _parts(group)]
             parts.sort(key=lambda part: digest("order", seed, part[0].key))
         end = time.perf_counter() + seconds
         for part in parts:
             yield from self._remade(part, chosen, end)
 
-    def _remade(self, some: Sequence[Found], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
+    def _remade(self, hits: Sequence[Found], blocks: Mapping[str, str], end: float) -> Iterator[Remade]:
         """Those entries, which one call asked for, or several that are alike, computed anew, if they do not take longer than
         until `end`."""
-        kind, maker, compute = some[0].kind, some[0].maker, some[0].compute
-        old = list(self._stored(some))
-        takes = sum(of.takes(entry) for of, entry in zip(some, old, strict=True))
+        kind, maker, compute = hits[0].kind, hits[0].maker, hits[0].compute
+        old = list(self._stored(hits))
+        takes = sum(hit.takes(entry) for hit, entry in zip(hits, old, strict=True))
         begun = time.perf_counter()
         if begun + takes >= end:
-            yield from (Remade(of.key, kind, maker.label, None, None, 0.0, "", blocks[of.key]) for of in some)
+            yield from (Remade(hit.key, kind, maker.label, None, None, 0.0, "", blocks[hit.key]) for hit in hits)
             return
         if isinstance(compute, Joint):
-            values = compute.ask([cast(Joint, of.compute).questions[of.place] for of in some])
+            values = compute.ask([cast(Joint, hit.compute).questions[hit.place] for hit in hits])
         else:
-            values = compute([of.place for of in some])
+            values = compute([hit.place for hit in hits])
         for position, value in self._on_the_way(values, anew=True):
-            took, key, entry = time.perf_counter() - begun, some[position].key, old[position]
+            took, key, entry = time.perf_counter() - begun, hits[position].key, old[position]
             agrees, off = compare_values(entry["value"], json.loads(json.dumps(value)))
             then = entry.get("dtype", "")  # the precision in which it was made
             precision = then if then == maker.dtype else f"{then}, now {maker.dtype}"
             yield Remade(key, kind, maker.label, agrees, off, round(took, 3), precision, blocks[key])
             begun = time.perf_counter()
 
-    def _stored(self, some: Sequence[Found]) -> Iterator[dict[str, Any]]:
-        cached = self.cache.get([of.key for of in some])
-        return (json.loads(cached.get(of.key) or self._entries(of.kind, of.maker)[of.key]) for of in some)
+    def _stored(self, hits: Sequence[Found]) -> Iterator[dict[str, Any]]:
+        cached = self.cache.get([hit.key for hit in hits])
+        return (json.loads(cached.get(hit.key) or self._entries(hit.kind, hit.maker)[hit.key]) for hit in hits)
 
-    def _quick(self, found: Sequence[Found]) -> Iterator[str]:
-        for of, entry in zip(found, self._stored(found), strict=True):
+    def _quick(self, hits: Sequence[Found]) -> Iterator[str]:
+        for hit, entry in zip(hits, self._stored(hits), strict=True):
             written = entry["value"].get("completion_tokens", 0) if isinstance(entry["value"], dict) else 0
-            if written <= SHORT and of.takes(entry) <= LONG_ALONE:
-                yield of.key
+            if written <= SHORT and hit.takes(entry) <= LONG_ALONE:
+                yield hit.key
 
-    def _smallest(self, found: Sequence[Found]) -> Iterator[str]:
+    def _smallest(self, hits: Sequence[Found]) -> Iterator[str]:
         """Of each kind and maker the shortest entry, if several ask about the same texts that about those of the most: one
         network's vectors of these serve all, and computing them is what takes long."""
-        groups = _grouped(found, lambda of: (of.kind, of.maker.label))
-        shared = Counter(texts for some in groups for texts in {of.texts for of in some if of.texts})
-        for some in groups:
-            entries = self._entries(some[0].kind, some[0].maker)
-            size = {of.key: len(entries.get(of.key, b"")) or math.inf for of in some}
-            ranks = ((-shared[of.texts], of.texts * (shared[of.texts] > 1), size[of.key], of.key) for of in some)
+        groups = _grouped(hits, lambda hit: (hit.kind, hit.maker.label))
+        shared = Counter(texts for group in groups for texts in {hit.texts for hit in group if hit.texts})
+        for group in groups:
+            entries = self._entries(group[0].kind, group[0].maker)
+            size = {hit.key: len(entries.get(hit.key, b"")) or math.inf for hit in group}
+            ranks = ((-shared[hit.texts], hit.texts * (shared[hit.texts] > 1), size[hit.key], hit.key) for hit in group)
             yield min(ranks, key=lambda rank: (rank[2] == math.inf, rank))[-1]  # what is cached alone comes last
 
 
-def _grouped(found: Iterable[Found], by: Callable[[Found], Any]) -> list[list[Found]]:
+def _grouped(hits: Iterable[Found], by: Callable[[Found], Any]) -> list[list[Found]]:
     groups: dict[Any, list[Found]] = defaultdict(list)
-    for of in found:
-        groups[by(of)].append(of)
+    for hit in hits:
+        groups[by(hit)].append(hit)
     return [*groups.values()]
 
 
-def _blocks(found: Sequence[Found]) -> dict[str, dict[str, list[str]]]:
+def _blocks(hits: Sequence[Found]) -> dict[str, dict[str, list[str]]]:
     """Of each kind, keys by the block that they are drawn in."""
     kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for some in _grouped(found, lambda of: of.call):
-        blocks, alone = kinds[some[0].kind], [of.key for of in some if not of.texts]
-        for of in some:
-            if of.texts:
-                blocks[digest(of.kind, of.maker.network, of.texts)].append(of.key)
+    for group in _grouped(hits, lambda hit: hit.call):
+        blocks, alone = kinds[group[0].kind], [hit.key for hit in group if not hit.texts]
+        for hit in group:
+            if hit.texts:
+                blocks[digest(hit.kind, hit.maker.network, hit.texts)].append(hit.key)
         blocks |= {alone[start]: alone[start : start + BLOCK] for start in range(0, len(alone), BLOCK)}
     return kinds
 
 
-def _parts(some: list[Found]) -> list[list[Found]]:
+def _parts(hits: list[Found]) -> list[list[Found]]:
     """What is begun or left whole: `BLOCK` of calls that can be computed together, of others what is about the same texts."""
-    if isinstance(some[0].compute, Joint):
-        return [some[start : start + BLOCK] for start in range(0, len(some), BLOCK)]
-    return _grouped(some, lambda of: of.texts)
+    if isinstance(hits[0].compute, Joint):
+        return [hits[start : start + BLOCK] for start in range(0, len(hits), BLOCK)]
+    return _grouped(hits, lambda hit: hit.texts)
 
 
 def _first(keys: Sequence[str]) -> dict[str, int]:

@@ -242,7 +242,7 @@ def mentions(name: str, text: str) -> list[int]:
     whole = (_book if len(text) > 10_000 else _passage)(text)
     if not plain or plain not in whole.text:  # quick, for most names
         return []
-    return [int(whole.origin[found.start()]) for found in whole_words.finditer(whole.text)]
+    return [int(whole.origin[match.start()]) for match in whole_words.finditer(whole.text)]
 
 
 @lru_cache(maxsize=4096)
@@ -317,15 +317,15 @@ def _original(whole: Folded, start: int, end: int, text: str) -> Span:
 
 def _most_similar(needle: str, whole: Folded, grams: np.ndarray, near: int) -> Span | None:
     """The folded passage that is most similar to `needle`, if similar enough; of equals the one nearest to `near`."""
-    margin, found, text = 8 + len(needle) // 4, [], whole.text
+    margin, matches, text = 8 + len(needle) // 4, [], whole.text
     for place in _shortlist(needle, grams, whole.index(near)):
         left = max(0, place - margin)
         passage = _align(needle, text[left : place + len(needle) + margin])
         start, end = left + passage.start, left + passage.end
         similarity = Levenshtein.normalized_similarity(needle, text[start:end])
         if similarity >= SIMILARITY:
-            found.append((-similarity, abs(int(whole.origin[start]) - near), start, end))
-    return Span(*min(found)[2:]) if found else None
+            matches.append((-similarity, abs(int(whole.origin[start]) - near), start, end))
+    return Span(*min(matches)[2:]) if matches else None
 
 
 def _shortlist(needle: str, grams: np.ndarray, near: int) -> list[int]:
@@ -430,11 +430,11 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     ends, start, reach = [], 0, STRETCH
     while start < len(text):
         boundaries = sentencex.get_sentence_boundaries(language, text[start : start + reach])
-        found = [start + boundary["end_index"] for boundary in boundaries]
+        breaks = [start + boundary["end_index"] for boundary in boundaries]
         if start + reach < len(text):  # what stands near the end may be read otherwise with the text that follows
-            found = [end for end in found if end <= start + reach // 2]
-        if found:
-            ends += found
+            breaks = [end for end in breaks if end <= start + reach // 2]
+        if breaks:
+            ends += breaks
             start, reach = ends[-1], STRETCH
         else:
             reach *= 2

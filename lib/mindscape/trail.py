@@ -173,7 +173,7 @@ def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
     """
     seen: set[tuple[int, str]] = set()
     modules = frozenset().union(*(_names(source).imported for source in sources))
-    found, open_ = {last}, [(last, name) for name in _names(sources[last]).used]
+    cells, open_ = {last}, [(last, name) for name in _names(sources[last]).used]
     while open_:
         at, name = open_.pop()
         for cell in range(at - 1, -1, -1):
@@ -182,12 +182,12 @@ def cells_behind(sources: tuple[str, ...], last: int) -> set[int]:
                 if (cell, name) in seen or (name in names.imported and name in names.made):  # an import alone links no cells
                     break
                 seen.add((cell, name))
-                if cell not in found:
-                    found.add(cell)
+                if cell not in cells:
+                    cells.add(cell)
                     open_ += [(cell, other) for other in names.used]
                 if name in names.made:
                     break
-    return found
+    return cells
 
 
 class _Names(NamedTuple):
@@ -316,7 +316,7 @@ def source_name(source: dict[str, dict[str, int]], table: dict[str, dict[str, di
     """The short name that a source has in the table, which it is added to: s1, s2, ...; "no model" for an empty one.
 
     >>> first, second, table = {"reply reader-1f": {"shipped": 2}}, {"reply reader-1f": {"shipped": 3}}, {}
-    >>> [source_name(of, table) for of in (first, {}, second, first)], table == {"s1": first, "s2": second}
+    >>> [source_name(source, table) for source in (first, {}, second, first)], table == {"s1": first, "s2": second}
     (['s1', 'no model', 's2', 's1'], True)
     """
     if not source:

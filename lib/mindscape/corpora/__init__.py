@@ -174,9 +174,9 @@ def read_own(path: str | Path, language: str = "", encoding: str = "") -> Docume
         path = Path(os.path.abspath(Path(path).expanduser()))  # a link is what it is called, not what it leads to
         folder = path.is_dir()
     how = language or None, encoding or None
-    found = joined(load_folder(path, *how), path.name) if folder else document(path, *how)
-    require(found.language in LANGUAGES, f'{path.name} is in {found.language!r}: expected en or zh (language="en")')
-    return found
+    book = joined(load_folder(path, *how), path.name) if folder else document(path, *how)
+    require(book.language in LANGUAGES, f'{path.name} is in {book.language!r}: expected en or zh (language="en")')
+    return book
 
 
 def _decode(data: bytes, where: str, encoding: str | None = None, advice: str = OTHER_ENCODING) -> str:
@@ -397,14 +397,14 @@ def _is_mark(node: Tag, name: str) -> bool:
 
 def _few(node: Tag, most: int = 9) -> list[PageElement]:
     """What is within an element, at any depth; nothing where that is more than a mark has."""
-    found: list[PageElement] = []
+    elements: list[PageElement] = []
     for part in node.next_elements:  # and not its descendants, of which bs4 looks for the last one first, however deep
-        if not any(part.parent is home for home in (node, *found)):
+        if not any(part.parent is home for home in (node, *elements)):
             break
-        if len(found) == most:
+        if len(elements) == most:
             return []
-        found.append(part)
-    return found
+        elements.append(part)
+    return elements
 
 
 def _local(node: Tag) -> str:

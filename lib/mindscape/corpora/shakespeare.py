@@ -190,13 +190,13 @@ def scenes(document: Document) -> list[Scene]:
     >>> scenes(play("macbeth"))[0].heading
     'SCENE I. A desert place.'
     """
-    found = []
+    spans = []
     for act, scene, line in _walk(document):
         if line.kind == "scene":
-            found.append(Scene(act, scene, document[line], line.start, line.end))
+            spans.append(Scene(act, scene, document[line], line.start, line.end))
         elif line.kind not in ("title", "act"):
-            found[-1] = replace(found[-1], end=line.end)
-    return found
+            spans[-1] = replace(spans[-1], end=line.end)
+    return spans
 
 
 def speeches(document: Document) -> list[Speech]:
@@ -207,16 +207,16 @@ def speeches(document: Document) -> list[Speech]:
     >>> speech.act, speech.scene, speech.speaker, macbeth[speech]
     (1, 1, 'Third Witch', 'That will be ere the set of sun.')
     """
-    found, speaker = [], None
+    turns, speaker = [], None
     for act, scene, line in _walk(document):
         if line.kind == "speaker":
             speaker, begun = document[line], False
         elif line.kind == "speech" and not begun:
             begun = True
-            found.append(Speech(act, scene, speaker, line.start, line.end))
+            turns.append(Speech(act, scene, speaker, line.start, line.end))
         elif line.kind == "speech":
-            found[-1] = replace(found[-1], end=line.end)
-    return found
+            turns[-1] = replace(turns[-1], end=line.end)
+    return turns
 
 
 def _walk(document: Document) -> Iterator[tuple[int, int, Line]]:
@@ -236,8 +236,8 @@ def _numeral(heading: str) -> int:
     >>> _numeral("ACT IV"), _numeral("SCENE XII. A room."), _numeral("PROLOGUE")
     (4, 12, 0)
     """
-    found = re.match(r"(?:ACT|SCENE) ([IVX]+)", heading)
-    digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in (found[1] if found else "")]
+    match = re.match(r"(?:ACT|SCENE) ([IVX]+)", heading)
+    digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in (match[1] if match else "")]
     return sum(-a if a < b else a for a, b in pairwise([*digits, 0]))
 
 
@@ -252,21 +252,21 @@ def _parse(name: str) -> tuple[Document, list[Line]]:
     source = _files()[name].read_text(encoding="utf-8")
     for pattern, repair in REPAIRS.get(name, []):
         source = re.sub(pattern, repair, source, flags=re.MULTILINE)
-    text, found = "", []
+    text, spans = "", []
     for paragraph in _paragraphs(source):
         for kind, row in paragraph:
             if kind == "speaker":
                 row = SPEAKERS.get(name, {}).get(row, row)
-            found.append(Line(kind, len(text), len(text) + len(row)))
+            spans.append(Line(kind, len(text), len(text) + len(row)))
             text += row + "\n"
         text += "\n"
     meta = {"title": text[: text.index("\n")], "genre": GENRES[_files()[name].parent.name]}
-    return Document(name, text.rstrip("\n") + "\n", "en", meta), found
+    return Document(name, text.rstrip("\n") + "\n", "en", meta), spans
 
 
 def _paragraphs(source: str) -> list[list[tuple[Kind, str]]]:
     """The paragraphs of a play's Markdown, each a list of (kind, line)."""
-    found = []
+    paragraphs = []
     for paragraph in re.split(r"\n\s*\n", source.strip()):
         rows: list[tuple[Kind, str]] = []
         direction = ""
@@ -281,13 +281,13 @@ def _paragraphs(source: str) -> list[list[tuple[Kind, str]]]:
                 rows.append((_kind(row.lstrip("# ")), row.lstrip("# ")))
             elif row.startswith("**"):
                 rows.append(("speaker", _plain(row)))
-            elif found and found[-1][-1][0] == "scene" and not rows:  # a heading that goes on after a blank line
-                found[-1][-1] = ("scene", f"{found[-1][-1][1]} {_plain(row)}")
+            elif paragraphs and paragraphs[-1][-1][0] == "scene" and not rows:  # a heading that goes on after a blank line
+                paragraphs[-1][-1] = ("scene", f"{paragraphs[-1][-1][1]} {_plain(row)}")
             else:
                 rows.append(("speech", _plain(row)))
         if rows:
-            found.append(rows)
-    return found
+            paragraphs.append(rows)
+    return paragraphs
 
 
 def _kind(heading: str) -> Kind:

@@ -82,10 +82,10 @@ class Tags:
         Raises ValueError where a tag that must be there is not.
         """
         said, repairs = self._said(text)
-        found, rest = _parse(self.model, said, repairs)
+        fields, rest = _parse(self.model, said, repairs)
         if rest.strip():
             repairs.insert(0, "text around dropped")
-        return found, repairs
+        return fields, repairs
 
     def _said(self, text: str) -> tuple[str, list[str]]:
         """The reply without its thinking; where that is a field, with the last that was thought in the field's own tag."""
@@ -139,7 +139,7 @@ def _render(value: BaseModel) -> list[str]:
 
 def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[str, Any], str]:
     """The fields found, and the text with them taken out."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, info, many, nested, choices in _fields(model):
         if BARE in info.metadata:
             continue
@@ -150,20 +150,20 @@ def _parse(model: type[BaseModel], text: str, repairs: list[str]) -> tuple[dict[
             continue
         if nested:
             values = [_parse(nested, content, repairs)[0] for content in inner]
-            found[name] = values if many else values[0]
+            fields[name] = values if many else values[0]
         elif many:
-            found[name] = [line.strip().removeprefix("-").strip() for line in inner[0].split("\n") if line.strip()]
+            fields[name] = [line.strip().removeprefix("-").strip() for line in inner[0].split("\n") if line.strip()]
         else:
-            found[name] = _choice(inner[0].strip(), choices, repairs)
+            fields[name] = _choice(inner[0].strip(), choices, repairs)
     for name, info, *_ in _fields(model):
         if BARE in info.metadata:
-            found[name], text = text.strip(), ""
-        if (needs := _needs(info)) and name in found:
+            fields[name], text = text.strip(), ""
+        if (needs := _needs(info)) and name in fields:
             for tied in _tied(needs):
-                if bool(found.get(tied)) != (tied in needs.get(found[name], ())):
-                    there = "a" if found.get(tied) else "no"
-                    raise ValueError(f"the {name} is {found[name]}, and there is {there} <{tied}>")
-    return found, text
+                if bool(fields.get(tied)) != (tied in needs.get(fields[name], ())):
+                    there = "a" if fields.get(tied) else "no"
+                    raise ValueError(f"the {name} is {fields[name]}, and there is {there} <{tied}>")
+    return fields, text
 
 
 def _needs(info: FieldInfo) -> Mapping[str, tuple[str, ...]] | None:

@@ -122,17 +122,17 @@ def _values(text: str) -> list[tuple[Any, list[str]]]:
         return [_mended(text)]
     except ValueError:
         text, thought = dropped(text)
-    found: dict[str, list] = {"{": [], "[": []}
+    parsed: dict[str, list] = {"{": [], "[": []}
     broken: dict[str, ValueError] = {}
     for start, end in _spans(text):
         fenced = FENCE.search(text[max(0, start - 40) : start])
         frame = "code fence stripped" if fenced else "text around dropped" if text.strip() != text[start:end] else ""
         try:
             value, made = _mended(text[start:end])
-            found[text[start]].append((value, [*thought, *filter(None, [frame]), *made]))
+            parsed[text[start]].append((value, [*thought, *filter(None, [frame]), *made]))
         except ValueError as error:
             broken[text[start]] = error
-    objects, lists = ([pair for pair in pairs if pair[0]] or pairs for pairs in found.values())
+    objects, lists = ([pair for pair in pairs if pair[0]] or pairs for pairs in parsed.values())
     if objects or lists and not broken:
         longest = max((len(value) for value, _ in lists), default=0)
         lists = [pair for pair in lists if len(pair[0]) == longest]

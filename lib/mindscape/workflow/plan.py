@@ -60,8 +60,8 @@ def main(scale: str, only: str, mode: str = "figures") -> None:
 
 def names(root: Path, only: str = "") -> list[str]:
     """The notebooks in their order; with `only` those that begin with one of its words."""
-    found = sorted(path.stem for path in (root / "notebooks").glob("[0-9]*.ipynb"))
-    return [name for name in found if not only or name.startswith(tuple(only.replace(",", " ").split()))]
+    stems = sorted(path.stem for path in (root / "notebooks").glob("[0-9]*.ipynb"))
+    return [name for name in stems if not only or name.startswith(tuple(only.replace(",", " ").split()))]
 
 
 def computed(runs: list[dict], mode: str, store: Path = ROOT / "data" / "store") -> list[str]:

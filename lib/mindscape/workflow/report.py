@@ -44,8 +44,8 @@ def source(cell: dict) -> str:
 
 def notebooks(root: Path) -> dict[str, dict]:
     """Stored, finished results by notebook."""
-    found = {name: results.stored(name, root / "figures") for name in names(root)}
-    return {name: stored for name, stored in found.items() if stored and stored["finished"]}
+    runs = {name: results.stored(name, root / "figures") for name in names(root)}
+    return {name: stored for name, stored in runs.items() if stored and stored["finished"]}
 
 
 def recorded(root: Path, name: str) -> dict:
@@ -141,12 +141,12 @@ def _in_words(metric: dict, sign: str) -> str:
 
 def reader(root: Path) -> str:
     """Role by role: the untuned model's score, the reader's, and how many replies could be read, free and held."""
-    rows, found = [], recorded(root, "01_the_reader")
-    for key, metric in found.items():
+    rows, metrics = [], recorded(root, "01_the_reader")
+    for key, metric in metrics.items():
         name, _, score = key.removeprefix("reader.").partition(".")
-        untuned = found.get(f"reader.untuned.{name}.{score}")
+        untuned = metrics.get(f"reader.untuned.{name}.{score}")
         if key == f"reader.{name}.{score}" and untuned and "valid" not in score:
-            valid = [found.get(f"reader.{name}.valid_fraction{end}", {}).get("value") for end in ("_free", "")]
+            valid = [metrics.get(f"reader.{name}.valid_fraction{end}", {}).get("value") for end in ("_free", "")]
             shares = ("–" if share is None else f"{share:.2f}" for share in valid)
             rows.append([name, score.replace("_", " "), _interval(untuned), _interval(metric), metric["n"], *shares])
     return markdown_table(["role", "score", "untuned", "reader", "rows:", "valid, free:", "valid, held:"], rows)
@@ -212,11 +212,11 @@ def _losses(lines: list[dict]) -> str:
 
 def embedders(root: Path) -> str:
     """The four retrievers of notebook 12, on the test novels."""
-    rows, found = [], recorded(root, "12_mia_emb_training")
+    rows, metrics = [], recorded(root, "12_mia_emb_training")
     for name in ("vanilla", "sft_emb", "mia_emb_no_residual", "mia_emb"):
         keys = [name + end for end in (".recall@3", ".recall@3.binding", ".recall@3.plain", ".node.recall@3")]
-        if found.keys() >= set(keys):
-            rows.append([name, *(_interval(found[key]) for key in keys)])
+        if metrics.keys() >= set(keys):
+            rows.append([name, *(_interval(metrics[key]) for key in keys)])
     return markdown_table(["retriever", "recall@3", "questions that need a binding", "others", "nodes"], rows)
 
 
@@ -283,9 +283,9 @@ def _output(cell: dict) -> str:
 
 def course_page(root: Path) -> str:
     """figures/course.json: a line a notebook, and the words of all together."""
-    found = {name: counted(cells(root, name)) for name in names(root)}
-    lines = [f"  {json.dumps(name)}: {json.dumps(counts)}" for name, counts in found.items()]
-    total = sum(counts["all_words"] for counts in found.values())
+    tallies = {name: counted(cells(root, name)) for name in names(root)}
+    lines = [f"  {json.dumps(name)}: {json.dumps(counts)}" for name, counts in tallies.items()]
+    total = sum(counts["all_words"] for counts in tallies.values())
     return "{\n" + ",\n".join([*lines, f'  "all_words": {total}']) + "\n}\n"
 
 

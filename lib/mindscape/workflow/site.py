@@ -75,12 +75,12 @@ def weighed_in(cells: list[dict], metrics: list[str]) -> int | None:
     >>> weighed_in(cells, ["rag.signature.recall"]), weighed_in(cells, ["other"])
     (0, None)
     """
-    found = []
+    matches = []
     for i, cell in enumerate(cells):
         if cell["cell_type"] == "code":
             for said in re.findall(r'"([\w.@+-]{3,}?)(?:\{[^"]*)?"', "".join(cell["source"])):
-                found += [(len(said), -i) for metric in metrics[:1] if metric.startswith(said)]
-    return -max(found)[1] if found else None
+                matches += [(len(said), -i) for metric in metrics[:1] if metric.startswith(said)]
+    return -max(matches)[1] if matches else None
 
 
 def notebook(path: Path, anchors: dict[int, list[str]]) -> dict:
@@ -144,8 +144,8 @@ def claim_rows(judged: list[tuple[Claim, str]], metrics: dict[str, dict]) -> str
     """A table: claim, the paper's numbers, ours, and where it is weighed."""
     rows = []
     for claim, _ in judged:
-        found = {key: metrics[claim.notebook][key] for key in claim.metrics if key in metrics[claim.notebook]}
-        ours = [f"{label(key)}: {with_interval(of, '{:.3g}'.format)}" for key, of in found.items()]
+        shown = {key: metrics[claim.notebook][key] for key in claim.metrics if key in metrics[claim.notebook]}
+        ours = [f"{label(key)}: {with_interval(metric, '{:.3g}'.format)}" for key, metric in shown.items()]
         rows.append([f"{claim.claim} *{claim.place}*", claim.paper_value, "<br>".join(ours), weighing(claim)])
     return markdown_table(["claim", "the paper", "here", "weighed in"], rows)
 
@@ -205,7 +205,7 @@ def claims_page(judged: list[tuple[Claim, str]]) -> str:
     pages = {paper: f"[{paper}](paper_{paper.lower()}.md)" for paper in PAPERS}
     lines = ["# The papers' claims, weighed", "", counts_table(judged, pages)]
     for verdict in VERDICTS:
-        claims = [claim for claim, found in judged if found == verdict]
+        claims = [claim for claim, outcome in judged if outcome == verdict]
         lines += ["", f"## {verdict.capitalize()}", ""]
         lines += [f"- {claim.claim} *{claim.paper}, {claim.place}* ({weighing(claim)})" for claim in claims]
     return "\n".join(lines) + "\n"
@@ -264,8 +264,8 @@ class Page(HTMLParser):
 
 def broken(html: Path) -> list[str]:
     """Links of the pages in a folder that lead nowhere; other hosts are not asked."""
-    found = [path for path in html.rglob("*.html") if "_static" not in path.parts]
-    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in found}
+    files = [path for path in html.rglob("*.html") if "_static" not in path.parts]
+    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in files}
     wrong = []
     for path, page in pages.items():
         for link in page.links:

@@ -72,14 +72,14 @@ def compare(fresh: Path, root: Path | None = None) -> int:
 def dead(folder: Path, store: Path) -> list[str]:
     """A line for each file of the store that holds entries which no notebook asked for."""
     keys = {key for path in folder.glob("*.txt") for key in path.read_text(encoding="ascii").split()}
-    found = []
+    notes = []
     for path in sorted(store.glob("*.jsonl")):
         lines = path.read_bytes().split(b"\n")[1:]
         unasked = [line[9:41].decode() for line in lines if line and line[9:41].decode() not in keys]
         if unasked:
             count = f"{len(unasked)} of {len(lines) - 1} entries"
-            found.append(f"{path.name}: {count} no notebook asks for, such as {unasked[0]}")
-    return found
+            notes.append(f"{path.name}: {count} no notebook asks for, such as {unasked[0]}")
+    return notes
 
 
 if __name__ == "__main__":
