@@ -226,10 +226,10 @@ def prepare(
         places, rights, _ = zip(*triples, strict=True)
         rows[task], positive[task] = torch.tensor(places), torch.tensor(rights)
         compared[task] = torch.zeros(len(triples), len(place), dtype=torch.bool)
-        for found, (row, right, wrong) in zip(compared[task], triples, strict=True):
+        for mask, (row, right, wrong) in zip(compared[task], triples, strict=True):
             answers = set(chosen[row].units[task].positives)
             others = [at for (kind, text), at in place.items() if kind == task and text not in answers]
-            found[[right, *(others if recipe.shared else wrong)]] = True
+            mask[[right, *(others if recipe.shared else wrong)]] = True
     summaries = [question.summary if recipe.summaries else None for question in chosen]
     asking, at = query_readings([question.question for question in chosen], summaries, recipe.form, tokenizer, language, tokens)
     finding, of_units = unit_readings([text for _, text in place], tokenizer, language, tokens)

@@ -534,13 +534,13 @@ def annotate(
 
     keys = [{"role": role.name, "prompt": prompt, "shown": len(seen)} for prompt, seen in zip(prompts, won, strict=True)]
     choices = store.current().fetch("choice", llm.maker, keys, compute, {"role": role.name}, seconds=2)
-    found = []
+    annotations = []
     for (name, *_), rankings, candidates, choice in zip(questions, lists, won, choices, strict=True):
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
-        found.append(Silver(name, rankings, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
-    return found
+        annotations.append(Silver(name, rankings, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
+    return annotations
 
 
 def chosen(reply: str, shown: int) -> tuple[list[int], str]:

@@ -173,11 +173,11 @@ def task_prompts(
         options = chance.shuffled(question.options)
         last: roles.Choice | roles.Verdict = passages.gold_choice(book, question, options)
         slots = {"question": question.question, "options_str": roles.letters(options)}
-        found: list[tuple[dict[str, str], Any]] = [(slots, last)]
+        cases: list[tuple[dict[str, str], Any]] = [(slots, last)]
     else:
         true, last = passages.gold_verdicts(book, question, pair)
-        found = [({"claim": pair.true}, true), ({"claim": pair.false}, last)]
-    return found if len(tokenizer.encode(last.explanation)) <= passages.LONGEST else []
+        cases = [({"claim": pair.true}, true), ({"claim": pair.false}, last)]
+    return cases if len(tokenizer.encode(last.explanation)) <= passages.LONGEST else []
 
 
 def examples(
@@ -193,7 +193,7 @@ def examples(
     24
     """
     one_of(VARIANTS, variant=variant)
-    setup, found = VARIANTS[variant], []
+    setup, taught = VARIANTS[variant], []
     summary, language = book.summary if setup.summary else None, book.document.language
     for task, share in setup.shares.items():
         chance = Chance("mia_gen", task, book.document.id, seed)
@@ -204,5 +204,5 @@ def examples(
         cases = ((*chance.pick(choices), chunks) for choices, chunks in ways if choices)  # of two claims one by chance
         for slots, value, chunks in islice(cases, share):
             prompt = write(task, slots, [book.document[chunk] for chunk in chunks], summary, language).text
-            found.append(Example(task, prompt, ROLES[task].render(value), book.document.id))
-    return found
+            taught.append(Example(task, prompt, ROLES[task].render(value), book.document.id))
+    return taught

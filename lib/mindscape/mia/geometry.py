@@ -224,13 +224,13 @@ def seen(embedder: MiaEmbedder, texts: Sequence[Told]) -> dict[str, list[Seen]]:
     """
     keys = [{"units": digest(list(part)), "questions": list(posed), "summaries": dict(summed)} for part, posed, summed in texts]
     look = store.each(lambda place: _look(embedder, *texts[place]))
-    found: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
+    by_summary: dict[str, list[Seen]] = {name: [] for name in texts[0][2]}
     for value in store.current().fetch("layers", embedder.maker, keys, look, seconds=40):
         units = store.unpacked(value["units"]).astype(np.float32)
-        for name, rows in found.items():
+        for name, rows in by_summary.items():
             parts = {part: store.unpacked(array) for part, array in value[name].items()}
             rows.append(Seen(units, parts["vectors"].astype(np.float32), parts["shares"], parts["same"], parts["last"]))
-    return found
+    return by_summary
 
 
 def _look(
@@ -325,13 +325,13 @@ def _read(
 
 def _layers(embedder: MiaEmbedder, readings: Sequence[Reading]) -> Tensor:
     """Each layer's states at the places of readings, (layers, places, dim)."""
-    decoder, found = embedder.model.get_decoder(), []
+    decoder, states = embedder.model.get_decoder(), []
     for reading in readings:
         inputs, places = reading.inputs(decoder)
         with torch.no_grad(), _kept(decoder, places) as kept:
             decoder(**inputs, use_cache=False)
-        found.append(torch.stack(kept))
-    return torch.cat(found, 1)
+        states.append(torch.stack(kept))
+    return torch.cat(states, 1)
 
 
 @contextmanager
@@ -407,13 +407,13 @@ def pairing_test(
     for rows in members:
         both[:, rows] -= both[:, rows].mean(1, keepdims=True)
     a, b = map(_standard, both)
-    rng, found = np.random.default_rng(seed), np.zeros(resamples)
+    rng, null = np.random.default_rng(seed), np.zeros(resamples)
     for rows in members:
         products = a[rows] @ b[rows].T
         order = rng.permuted(np.tile(np.arange(len(rows)), (resamples, 1)), axis=1)
-        found += products[np.arange(len(rows)), order].sum(1)
+        null += products[np.arange(len(rows)), order].sum(1)
     value = float((a * b).sum())
-    return Tested(value, float((1 + (found >= value - 1e-9).sum()) / (resamples + 1)), len(a))
+    return Tested(value, float((1 + (null >= value - 1e-9).sum()) / (resamples + 1)), len(a))
 
 
 def _curves(*curves: ArrayLike) -> np.ndarray:

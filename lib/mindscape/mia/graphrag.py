@@ -180,11 +180,11 @@ def merged(document: str, findings: Iterable[Told], language: str = "en", unread
     >>> graph.relations
     (Relation(source=0, target=1, description='Ann met Tom.', chunks=(3,)),)
     """
-    found, join = merged_by_name(findings, _key, most=SAID), JOIN[language]
-    place = {key: i for i, key in enumerate(found.names)}
-    described = {key: (join.join(found.statements[key]), tuple(sorted(chunks))) for key, chunks in found.chunks.items()}
-    entities = tuple(Entity(name, *described[key]) for key, name in found.names.items())
-    relations = tuple(Relation(place[a], place[b], *described[a, b]) for a, b in found.relations)
+    graph, join = merged_by_name(findings, _key, most=SAID), JOIN[language]
+    place = {key: i for i, key in enumerate(graph.names)}
+    described = {key: (join.join(graph.statements[key]), tuple(sorted(chunks))) for key, chunks in graph.chunks.items()}
+    entities = tuple(Entity(name, *described[key]) for key, name in graph.names.items())
+    relations = tuple(Relation(place[a], place[b], *described[a, b]) for a, b in graph.relations)
     return Graph(document, entities, relations, dict(unread or {}))
 
 
@@ -292,12 +292,12 @@ def sources(graph: Graph, picked: Sequence[int]) -> list[int]:
     >>> sources(Graph("book", entities, (Relation(0, 1, "", (7,)),)), [0, 1])
     [7, 4, 2]
     """
-    found: dict[int, None] = {}
+    order: dict[int, None] = {}
     for entity in picked:
         tied = [set(relation.chunks) for relation in graph.relations if entity in (relation.source, relation.target)]
         chunks = graph.entities[entity].chunks
-        found |= dict.fromkeys(sorted(chunks, key=lambda chunk: -sum(chunk in tie for tie in tied)))
-    return list(found)
+        order |= dict.fromkeys(sorted(chunks, key=lambda chunk: -sum(chunk in tie for tie in tied)))
+    return list(order)
 
 
 # -- questions on the whole and their answers --------------------------------------------------------------------------
@@ -319,12 +319,12 @@ def sense_questions(model: LLM, document: Document, segments: Sequence[Chunk], t
     """
     form, language = form_of(model), document.language
     prompts = [SENSE_QUESTIONS.prompt(language, form, paragraph=document[segment].strip()) for segment in segments]
-    found = []
+    raised = []
     for i, reply in enumerate(_replies(model, prompts, tokens, SENSE_QUESTIONS.form)):
         said = [] if reply.invalid else filter(None, map(str.strip, reply.parsed.questions))
         questions = tuple(dict.fromkeys(said))[:MOST]
-        found.append(Posed(i, questions if len(questions) >= FEWEST else (), reply.invalid))
-    return found
+        raised.append(Posed(i, questions if len(questions) >= FEWEST else (), reply.invalid))
+    return raised
 
 
 def sense_answers(model: LLM, pairs: Sequence[tuple[str, str]], language: str = "en", tokens: int = 240) -> list[str]:
@@ -404,8 +404,8 @@ def judged(model: LLM, comparisons: Sequence[Comparison], language: str = "en") 
     for comparison in comparisons:
         for x, y in ((comparison.a, comparison.b), (comparison.b, comparison.a)):
             prompts.append(ROLES["pairwise"].prompt(language, form, question=comparison.question, answer1=x, answer2=y))
-    found = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
-    return [Verdict(_won(x, ("a", "b")), _won(y, ("b", "a"))) for x, y in zip(found[::2], found[1::2], strict=True)]
+    replies = [answer.value for answer in ask(model, ROLES["pairwise"], prompts, free_first=True)]
+    return [Verdict(_won(x, ("a", "b")), _won(y, ("b", "a"))) for x, y in zip(replies[::2], replies[1::2], strict=True)]
 
 
 def _won(said: roles.Pairwise | None, shown: tuple[Side, Side]) -> dict[str, Side] | None:
@@ -420,13 +420,13 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
 
     >>> pairs = [Comparison("Who?", "Ann.", "Tom.")] * 2
     >>> always_first = [Verdict(dict.fromkeys(CRITERIA, "a"), dict.fromkeys(CRITERIA, "b"))] * 2
-    >>> of = win_rates(pairs, always_first)["Overall"]
-    >>> of.a, of.tie, of.score.value, of.first.value
+    >>> rate = win_rates(pairs, always_first)["Overall"]
+    >>> rate.a, rate.tie, rate.score.value, rate.first.value
     (0.0, 1.0, 0.5, 1.0)
     """
     require(comparisons, "there are no comparisons: expected at least one")
     groups = [comparison.group for comparison in comparisons]
-    found = {}
+    rates = {}
     for criterion in CRITERIA:
         outcomes = [verdict.outcome(criterion) for verdict in verdicts]
         a, b, tie, unread = (outcomes.count(name) / len(outcomes) for name in ("a", "b", "tie", "unread"))
@@ -438,8 +438,8 @@ def win_rates(comparisons: Sequence[Comparison], verdicts: Sequence[Verdict], se
             for won, name in ((verdict.a_first, "a"), (verdict.b_first, "b"))
             if won is not None
         ]
-        found[criterion] = WinRate(len(outcomes), a, b, tie, unread, score, grouped(first, seed))
-    return found
+        rates[criterion] = WinRate(len(outcomes), a, b, tie, unread, score, grouped(first, seed))
+    return rates
 
 
 @dataclass(frozen=True)
@@ -460,7 +460,7 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
     join, say = book.voice.words.scenes.JOIN, book.voice.say
     known = {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
     rich = {name: facts[: FACTS[language]] for name, facts in known.items() if len(facts) > 2}
-    found = []
+    preferences = []
     for name in chance.some(list(rich), most):
         facts = rich[name]
         question = sentence(chance.pick(ASKED[language]).format(name=name))
@@ -469,8 +469,8 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
         spoilt: dict[Spoilt, list[str]] = {"removed": less, "doubled": [*facts, twice], "swapped": [*less, twice]}
         whole, *worse = (join.join(sentence(fact) + say.STOP for fact in kept) for kept in (facts, *spoilt.values()))
         for kind, text in zip(spoilt, worse, strict=True):
-            found.append(Preference(kind, Comparison(question, whole, text, book.document.id)))
-    return found
+            preferences.append(Preference(kind, Comparison(question, whole, text, book.document.id)))
+    return preferences
 
 
 def agreement(
@@ -491,8 +491,8 @@ def agreement(
         (preference.kind, (worth.get(verdict.outcome(criterion), 0.0), preference.comparison.group))
         for preference, verdict in zip(preferences, verdicts, strict=True)
     ]
-    found = {kind: grouped((score for other, score in pairs if other == kind), seed) for kind, _ in pairs}
-    return found | {"all": grouped((score for _, score in pairs), seed)}
+    intervals = {kind: grouped((score for other, score in pairs if other == kind), seed) for kind, _ in pairs}
+    return intervals | {"all": grouped((score for _, score in pairs), seed)}
 
 
 # -- what a book tells -------------------------------------------------------------------------------------------------
@@ -547,17 +547,17 @@ class Log:
 
     def stated(self, text: str) -> set[str]:
         """The facts that a text states, in the log's own words or in others that name everybody and what was done."""
-        found = {name for tie, name in self._ties.items() if tie in text}
+        facts = {name for tie, name in self._ties.items() if tie in text}
         rest = []
         for part in statements(text, self.language, MARKS):
             known = self._known.get(_fold(part), set())
-            found |= known
+            facts |= known
             rest += [] if known else [part]
         if rest:
             voice, text = self.book.voice, "; ".join(rest)
             right = [*weighing.events(voice, text).right, *weighing.bindings(voice, text).right]
-            found |= {name for name, kept in zip(self.facts, right, strict=True) if kept}
-        return found
+            facts |= {name for name, kept in zip(self.facts, right, strict=True) if kept}
+        return facts
 
 
 def _fold(text: str) -> str:
@@ -621,13 +621,13 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     book, voice = log.book, log.book.voice
     chance = Chance("graph questions", book.document.id, *([seed] if seed else []))
     rich = [person.id for person in book.world.people if len(log.of.get(person.id, ())) >= LEAST]
-    found = []
+    questions = []
     for person in chance.some(rich, share):
         form = chance.pick(passages.ASKED[log.language])
         by = {"name": voice.name(person), "trade": voice.trade(person)}
         wordings = {way: sentence(form.format(name=name)) for way, name in by.items()}
-        found += [Sense(book, person, way, wordings[way], wordings["name"], tuple(log.of[person])) for way in WAYS]
-    return found
+        questions += [Sense(book, person, way, wordings[way], wordings["name"], tuple(log.of[person])) for way in WAYS]
+    return questions
 
 
 def counter(tokenizer: Tokenizer) -> Count:
@@ -679,11 +679,11 @@ def extract(graph: Graph, context: Context, names: Sequence[str], language: str 
 
 def compared(questions: Sequence[Sense], a: Sequence[str], b: Sequence[str]) -> list[Comparison]:
     """Two systems' answers side by side. A judge, who has not read the book, is asked by name."""
-    found = []
+    comparisons = []
     for question, x, y in zip(questions, a, b, strict=True):
         nothing = NOTHING[question.book.document.language]
-        found.append(Comparison(question.resolved, x or nothing, y or nothing, question.book.document.id))
-    return found
+        comparisons.append(Comparison(question.resolved, x or nothing, y or nothing, question.book.document.id))
+    return comparisons
 
 
 def alike(questions: Sequence[Sense], given: Sequence[str]) -> list[Comparison]:

@@ -296,8 +296,8 @@ def bands(curves: np.ndarray, groups: Sequence[Hashable] | None = None, resample
     >>> bands(np.array([[1.0, 0.0], [3.0, 0.0]]))[:, 0].tolist()
     [2.0, 1.0, 3.0]
     """
-    found = [bootstrap(column, groups=groups, resamples=resamples, seed=seed) for column in curves.T]
-    return np.array([[band.value for band in found], [band.low for band in found], [band.high for band in found]])
+    intervals = [bootstrap(column, groups=groups, resamples=resamples, seed=seed) for column in curves.T]
+    return np.array([[band.value for band in intervals], [band.low for band in intervals], [band.high for band in intervals]])
 
 
 def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
@@ -314,5 +314,5 @@ def measured(model: LanguageModel, layouts: Sequence[Layout]) -> list[Factors]:
         return {name: np.rint(values / UNIT).astype(int).tolist() for name, values in vars(result).items()}
 
     keys = [{"layout": digest([[part.kind, part.ids] for part in layout.parts])} for layout in layouts]
-    found = store.current().fetch("mcea", model.maker, keys, store.each(compute))
-    return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in row.items()}) for row in found]
+    rows = store.current().fetch("mcea", model.maker, keys, store.each(compute))
+    return [Factors(**{name: UNIT * np.array(values, dtype=float) for name, values in row.items()}) for row in rows]

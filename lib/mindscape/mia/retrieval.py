@@ -141,13 +141,13 @@ def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = 
 
     A summary that is published with the text is not used: NarrativeQA's questions were written from it.
     """
-    found = {}
+    mindscapes = {}
     for name, text in loaded.documents.items():
         chunks = [chunk for chunk in split_tokens(text, tokenizer, overlap=0) if text[chunk].strip()]
         extract = partial(summarise, language=text.language)
         mindscape = summarise_document(llm, text, chunks) if llm else build_with(extract, "textrank", text, chunks)
-        found[name] = mindscape.text
-    return found
+        mindscapes[name] = mindscape.text
+    return mindscapes
 
 
 def benchmark_found(
@@ -172,7 +172,7 @@ def benchmark_right(loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]]) -> li
     Where it gives none, those in which one of the free answers stands word for word: a weak stand-in for the papers' silver
     evidence. There may be none.
     """
-    found = []
+    right = []
     for item in loaded.items:
         document, cut, held = loaded.documents[item.doc_id], chunks[item.doc_id], [False]
         if item.evidence:
@@ -182,8 +182,8 @@ def benchmark_right(loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]]) -> li
             answers = [f"{join}{said}{join}" for answer in item.answers if (said := normalise(answer, item.language))]
             texts = (f"{join}{normalise(document[chunk], item.language)}{join}" for chunk in cut)
             held = [any(answer in text for answer in answers) for text in texts]
-        found.append(tuple(i for i, holds in enumerate(held) if holds))
-    return found
+        right.append(tuple(i for i, holds in enumerate(held) if holds))
+    return right
 
 
 MAIN = {"qa": "f1", "choice": "accuracy", "claim": "pair_accuracy"}  # the score of a task in Table 2
@@ -206,10 +206,10 @@ class Asked(GoldRow):
 def drawn_questions(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10, seed: int = 0) -> dict[str, list[Asked]]:
     """By task, the same `share` questions on each book; two claims on each, the true one first. Another `seed` draws others.
 
-    >>> {task: len(some) for task, some in drawn_questions(books("test"), tokenizer, 2).items()}   # doctest: +SKIP
+    >>> {task: len(questions) for task, questions in drawn_questions(books("test"), tokenizer, 2).items()}  # doctest: +SKIP
     {'qa': 20, 'choice': 20, 'claim': 40}
     """
-    found: dict[str, list[Asked]] = {task: [] for task in TASKS}
+    questions: dict[str, list[Asked]] = {task: [] for task in TASKS}
     for book in books:
         chance = Chance("grid", book.document.id, *([seed] if seed else []))
         ways = (
@@ -220,8 +220,8 @@ def drawn_questions(books: Iterable[Book], tokenizer: Tokenizer, share: int = 10
             for task, made, question, right in tasks:
                 for slots, gold in made:
                     query = slots.get("claim", question.question)
-                    found[task].append(Asked(task, book, slots, gold, question, query, tuple(right)))
-    return found
+                    questions[task].append(Asked(task, book, slots, gold, question, query, tuple(right)))
+    return questions
 
 
 def scores(questions: Sequence[Asked], given: Sequence[Answer]) -> dict[str, list[float]]:
@@ -230,10 +230,10 @@ def scores(questions: Sequence[Asked], given: Sequence[Answer]) -> dict[str, lis
     `valid` and `valid_free` tell what could be read, `valid_free` before decoding was constrained. Open answers have `f1` and
     `em`, choices and claims `accuracy`; `pair_accuracy` of two claims stands at the second, and is NaN at the first.
     """
-    found = scored(questions, given)
+    measures = scored(questions, given)
     if questions and questions[0].task == "qa":
-        found["em"] = [f1_and_exact(*pair)[1] for pair in zip(questions, given, strict=True)]
-    return found
+        measures["em"] = [f1_and_exact(*pair)[1] for pair in zip(questions, given, strict=True)]
+    return measures
 
 
 def tokens_once(rows: Iterable[Sequence[int]]) -> int:
@@ -270,7 +270,7 @@ def benchmark_answers(
 
     >>> said = benchmark_answers(model, asking.few("nocha"), [["Tilde lit the lamp."]] * 4)  # doctest: +SKIP
     """
-    found, form = [""] * len(loaded.items), form_of(model)
+    answers, form = [""] * len(loaded.items), form_of(model)
     kinds = list(map(asking.kind, loaded.items))
     for kind in dict.fromkeys(kinds):
         places = [i for i, k in enumerate(kinds) if k == kind]
@@ -286,5 +286,5 @@ def benchmark_answers(
                 slots |= {"options_str": letters(list(item.options))} if kind == "choice" else {}
                 prompted.append(write(role.name, slots, shown[i], summary_of, item.language, form).text)
         for i, answer in zip(places, ask(model, role, prompted, free_first=True), strict=True):
-            found[i] = "" if answer.value is None else getattr(answer.value, "answer", answer.value)
-    return found
+            answers[i] = "" if answer.value is None else getattr(answer.value, "answer", answer.value)
+    return answers

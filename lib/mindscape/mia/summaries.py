@@ -201,8 +201,8 @@ def of_books(llm: LanguageModel, books: Sequence[Book], tokenizer: Tokenizer) ->
         summary = summarise_document(llm, book.document, passages.cut(book, tokenizer, size), tokens=tokens, read=read)
         return {"text": summary.text, "levels": [len(level) for level in summary.levels]}
 
-    found = store.current().fetch("mindscape", llm.maker, keys, store.each(compute), how, seconds=120)
-    return {book.document.id: summary["text"] for book, summary in zip(books, found, strict=True)}
+    summaries = store.current().fetch("mindscape", llm.maker, keys, store.each(compute), how, seconds=120)
+    return {book.document.id: summary["text"] for book, summary in zip(books, summaries, strict=True)}
 
 
 def kept(summary: str, facts: Mapping[str, Iterable[str]]) -> dict[str, bool]:
@@ -253,11 +253,11 @@ def unfit(summary: str, document: Document) -> str:
     repeats = repetition(summary, document.language)
     if repeats > CIRCLES:
         return f"{repeats:.0%} of it repeats what stands before"
-    found = names(summary, document.language)
-    strange = [name for name in found if not mentions(name, document.text)]
-    if len(strange) > STRANGE * len(found):
-        return f"{len(strange)} of {len(found)} names are not in the text: {', '.join(strange[:8])}"
-    if document.language == "en" and names(document.text[:100_000]) and not found:
+    named = names(summary, document.language)
+    strange = [name for name in named if not mentions(name, document.text)]
+    if len(strange) > STRANGE * len(named):
+        return f"{len(strange)} of {len(named)} names are not in the text: {', '.join(strange[:8])}"
+    if document.language == "en" and names(document.text[:100_000]) and not named:
         return "it names nobody"
     return ""
 
@@ -333,15 +333,15 @@ def cases(book: Book, tokenizer: Tokenizer, annotated: Sequence[Silver]) -> list
     gap = len(tokenizer.encode("\n\n"))
     both = halves([len(tokenizer.encode(book.document[chunk].strip())) + gap for chunk in chunks])
     questions = {question.id: question for question in book.questions}
-    found: list[list[OracleCase]] = [[], []]
+    by_half: list[list[OracleCase]] = [[], []]
     for annotation in annotated:
         question = questions[annotation.question]
         needed = {chunks.index(chunk) for chunk in passages.needed(book, question, chunks) or []}
         fitting = [i for i, half in enumerate(both) if needed and needed <= set(half)]
         if fitting:
             shown = {"silver": sorted(annotation.silver), "gold": sorted(needed), "half": both[fitting[0]]}
-            found[fitting[0]].append(OracleCase(book, question, {name: tuple(places) for name, places in shown.items()}))
-    return found[0] + found[1]
+            by_half[fitting[0]].append(OracleCase(book, question, {name: tuple(places) for name, places in shown.items()}))
+    return by_half[0] + by_half[1]
 
 
 def prompt(case: OracleCase, condition: str, tokenizer: Tokenizer, form: str = SHORT) -> str:

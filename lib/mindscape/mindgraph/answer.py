@@ -661,16 +661,16 @@ class _Reading:
         form = {"tools": self.described} if self.calling == "tools" else {"schema": step}
         reply = self.meter.chat(self._room(self.messages), max_new_tokens=self.tokens, **form)
         try:
-            found = self.said_in(reply)
+            parsed = self.said_in(reply)
         except Refused as error:
             self.results.append(len(self.messages))  # of no use, it may be taken out as well
             self.messages.append({"role": "assistant", "content": reply.text})
             self._result("user", self.tools.refuse(error))
             return None
-        if isinstance(found, GraphAnswer):
-            return found
+        if isinstance(parsed, GraphAnswer):
+            return parsed
         self.messages.append(reply.message)
-        for call in found:
+        for call in parsed:
             try:
                 result = self.tools.call(call)
             except BudgetSpent as error:  # of a report: what is known may do for an answer

@@ -476,8 +476,8 @@ def community_reports(document: Document, meter: Meter, size: int | None = None)
     extracted += answer.ask_and_read(meter, more, language, tokens=tokens, form=Extracted, whole_items=True)
     graph = merged_blocks([block for block in extracted if block is not None])
     communities = parts(graph)
-    found = f"{len(graph.names)} entities, {len(graph.relations)} ties, {len(communities)} parts"
-    meter.note(f"{len(blocks)} blocks, {found}")
+    counts = f"{len(graph.names)} entities, {len(graph.relations)} ties, {len(communities)} parts"
+    meter.note(f"{len(blocks)} blocks, {counts}")
     tokens = answer.reply_tokens(meter, TOKENS)
     left = answer.room(meter, COMMUNITY_REPORT.prompt(language, graph_state=""), tokens)
     states = [part_state(graph, part, meter, left) for part in communities]
@@ -537,10 +537,10 @@ def final_in(reply: str) -> str | None:
     """
     text = FENCED.sub("", said_or_empty(reply))
     begun = FINAL.search(text)
-    found = [text[begun.end() : end.start()] for end in END.finditer(text, begun.end())] if begun else []
-    if not found:
+    candidates = [text[begun.end() : end.start()] for end in END.finditer(text, begun.end())] if begun else []
+    if not candidates:
         return None
-    whole = next((candidate for candidate in found if candidate.count("(") == candidate.count(")")), found[-1])
+    whole = next((candidate for candidate in candidates if candidate.count("(") == candidate.count(")")), candidates[-1])
     return re.sub(r"""^(["'“‘「])(.*)["'”’」]$""", r"\2", whole.strip(), flags=re.DOTALL)
 
 
@@ -629,11 +629,11 @@ class _Loop:
             self.turns.append([{"role": "assistant", "content": reply}, {"role": "user", "content": became}])
         return final
 
-    def end(self, found: str = "") -> str:
+    def end(self, draft: str = "") -> str:
         """One call more, for the answer alone, or for the option that is nearest to what was found."""
-        if found.strip():
-            found, _ = answer.clipped(self.meter, found, self.shown, self.language)
-            self.turns.append([{"role": "assistant", "content": found}, *answer.alone(self.phrases["end"])])
+        if draft.strip():
+            draft, _ = answer.clipped(self.meter, draft, self.shown, self.language)
+            self.turns.append([{"role": "assistant", "content": draft}, *answer.alone(self.phrases["end"])])
             talk = self.talk()
         else:  # the last message is what became of the last code, or the task itself: the demand stands below it
             talk = self.talk()

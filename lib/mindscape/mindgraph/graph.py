@@ -180,8 +180,8 @@ def _spelt(letters: str, text: str, whole_words: bool) -> Span | None:
     """Where a text has just these letters, for `whole_words` between borders of such."""
     at = [(i, letter) for i, character in enumerate(text) for letter in _letters(character)]
     joined = "".join(letter for _, letter in at)
-    for found in re.finditer(f"(?={re.escape(letters)})", joined) if letters else ():  # also those that overlap
-        start, end = at[found.start()][0], at[found.start() + len(letters) - 1][0] + 1
+    for match in re.finditer(f"(?={re.escape(letters)})", joined) if letters else ():  # also those that overlap
+        start, end = at[match.start()][0], at[match.start() + len(letters) - 1][0] + 1
         if not whole_words or not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
             return Span(start, end)
     return None

@@ -195,24 +195,24 @@ class Agreement:
         return sum(self.right) / self.n if self.n else float("nan")
 
 
-def agreement(gold: Sequence[str], found: Sequence[str | None], levels: Sequence[str]) -> Agreement:
+def agreement(gold: Sequence[str], labels: Sequence[str | None], levels: Sequence[str]) -> Agreement:
     """Labels against gold. Raises InputError for unequal lengths and for a level that is not among `levels`.
 
     Of the four below three are right. By chance, a half of the gold is low and three quarters of what was found are, so that
     3/8 + 1/8 of them agree: κ = (0.75 - 0.5) / (1 - 0.5).
 
-    >>> of = agreement(["low", "low", "high", "high"], ["low", "low", "high", "low"], ["low", "high"])
-    >>> of.confusion.tolist(), of.accuracy, of.kappa
+    >>> agreed = agreement(["low", "low", "high", "high"], ["low", "low", "high", "low"], ["low", "high"])
+    >>> agreed.confusion.tolist(), agreed.accuracy, agreed.kappa
     ([[2, 0, 0], [1, 1, 0]], 0.75, 0.5)
     """
-    require(len(gold) == len(found), f"{len(gold)} gold labels, {len(found)} others: expected one each")
+    require(len(gold) == len(labels), f"{len(gold)} gold labels, {len(labels)} others: expected one each")
     place = {level: i for i, level in enumerate([*levels, None])}
     table = np.zeros((len(levels), len(levels) + 1), int)
-    for i, (a, b) in enumerate(zip(gold, found, strict=True)):
+    for i, (a, b) in enumerate(zip(gold, labels, strict=True)):
         require(a in levels and b in place, f"label {i}: {a!r} and {b!r}: expected two of {', '.join(levels)}")
         table[place[a], place[b]] += 1
     distance = np.abs(np.subtract.outer(np.arange(len(levels)), np.arange(len(levels))))
-    right = tuple(a == b for a, b in zip(gold, found, strict=True))
+    right = tuple(a == b for a, b in zip(gold, labels, strict=True))
     labelled = table[:, :-1]
     return Agreement(tuple(levels), table, right, _kappa(labelled, distance > 0), _kappa(labelled, distance))
 
@@ -236,8 +236,8 @@ def measured(gold: Sequence[tuple[str, str]], labelled: Sequence[Labelled]) -> M
     """Labels against gold (breadth, depth), with and without the stability filter. Errors as in `agreement`.
 
     >>> easy, hard = (Label(reason="", breadth=b, depth=d) for b, d in (("local", "lookup"), ("global", "global-synthesis")))
-    >>> of = measured([("local", "lookup"), ("local", "lookup")], [Labelled((easy, easy)), Labelled((hard, easy))])
-    >>> of.breadth.accuracy, of.stable_breadth.accuracy, of.stable
+    >>> worth = measured([("local", "lookup"), ("local", "lookup")], [Labelled((easy, easy)), Labelled((hard, easy))])
+    >>> worth.breadth.accuracy, worth.stable_breadth.accuracy, worth.stable
     (0.5, 1.0, 0.5)
     """
     require(len(gold) == len(labelled), f"{len(gold)} gold labels, {len(labelled)} labelled questions: expected one each")

@@ -466,7 +466,7 @@ def macbeth() -> tuple[Document, list[Chunk], list[dict[str, Any]]]:
     return play, [Chunk(play.id, i, row["start"], row["end"]) for i, row in enumerate(rows)], rows
 
 
-def same(gold: Graph, found: Graph, language: str = "en") -> dict[str, str]:
+def same(gold: Graph, built: Graph, language: str = "en") -> dict[str, str]:
     """The ids of found nodes with those of the gold nodes that they are; each of them once, the likest pairs first.
 
     >>> from mindscape.mindgraph.graph import Node
@@ -475,15 +475,15 @@ def same(gold: Graph, found: Graph, language: str = "en") -> dict[str, str]:
     {'m': 'ivo'}
     """
     alike = {
-        (gold_node.id, found_node.id): token_f1(found_node.content, gold_node.content, language)
-        for found_node in found.nodes.values()
+        (gold_node.id, built_node.id): token_f1(built_node.content, gold_node.content, language)
+        for built_node in built.nodes.values()
         for gold_node in gold.nodes.values()
-        if found_node.type == gold_node.type
+        if built_node.type == gold_node.type
     }
-    return {found_node: gold_node for gold_node, found_node in matched(alike).items()}
+    return {built_node: gold_node for gold_node, built_node in matched(alike).items()}
 
 
-def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str, Counts]:
+def graph_agreement(gold: Graph, built: Graph, language: str = "en") -> dict[str, Counts]:
     """How far a graph agrees with the gold one: counts by type of node, and of "node", "edge" and "tie".
 
     Edges are the same if their ends are and the relation is, in any case; "tie" counts pairs of nodes with an edge between
@@ -492,29 +492,29 @@ def graph_agreement(gold: Graph, found: Graph, language: str = "en") -> dict[str
     >>> graph_agreement(Graph("note"), Graph("note"))["node"]
     Counts(gold=0, found=0, both=0)
     """
-    pairs = same(gold, found, language)
+    pairs = same(gold, built, language)
     counts = {}
     for name in TYPES:
-        there, here = (sum(node.type == name for node in graph.nodes.values()) for graph in (gold, found))
-        counts[name] = Counts(there, here, sum(found.nodes[in_found].type == name for in_found in pairs))
-    counts["node"] = Counts(len(gold.nodes), len(found.nodes), len(pairs))
+        there, here = (sum(node.type == name for node in graph.nodes.values()) for graph in (gold, built))
+        counts[name] = Counts(there, here, sum(built.nodes[in_built].type == name for in_built in pairs))
+    counts["node"] = Counts(len(gold.nodes), len(built.nodes), len(pairs))
     # Of a node that is none of gold's the id in a tuple is equal to no id.
-    edges = [(pairs.get(source, (source,)), pairs.get(target, (target,)), said) for source, target, said in found.edges]
+    edges = [(pairs.get(source, (source,)), pairs.get(target, (target,)), said) for source, target, said in built.edges]
     directed: list[set[Any]] = [
         {(source, target, said.lower()) for source, target, said in side} for side in (gold.edges, edges)
     ]
     ties: list[set[Any]] = [{frozenset(edge[:2]) for edge in side} for side in directed]
-    for name, (in_gold, in_found) in {"edge": directed, "tie": ties}.items():
-        counts[name] = Counts(len(in_gold), len(in_found), len(in_gold & in_found))
+    for name, (in_gold, in_built) in {"edge": directed, "tie": ties}.items():
+        counts[name] = Counts(len(in_gold), len(in_built), len(in_gold & in_built))
     return counts
 
 
 def _narrow(book: Book) -> list[Question]:
     """Questions on one or two events whose gold notes name the answer, counts left out."""
-    builder, found = Builder(book), []
+    builder, narrow = Builder(book), []
     for question in book.questions:
         events = builder.events(question)
         said = [text for event in events for text in (builder.nodes[builder.key(event)].content, *builder.said(event))]
         if question.answer.lower() in " ".join(said).lower() and len(events) <= 2 and question.depth != "set-aggregation":
-            found.append(question)
-    return found
+            narrow.append(question)
+    return narrow

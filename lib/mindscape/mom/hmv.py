@@ -347,7 +347,7 @@ _RANGES = {  # name: (whether it holds, what was expected)
 
 def _checked(**values) -> tuple:
     """The values as floats or arrays of them, each inside its range; what has no range of its own is 0 or more."""
-    found = []
+    checked = []
     for name, value in values.items():
         try:
             array = np.asarray(value, dtype=float)
@@ -357,8 +357,8 @@ def _checked(**values) -> tuple:
         wrong = ~(np.isfinite(array) & holds(array))
         if wrong.any():
             raise InputError(f"{name} is {array[wrong].flat[0]:g}: expected {wanted}")
-        found.append(array[()])
-    return tuple(found)
+        checked.append(array[()])
+    return tuple(checked)
 
 
 def _whole(name: str, value: int, least: int) -> None:

@@ -94,8 +94,8 @@ def tile(document: Document, ends: Sequence[tuple[str, str]]) -> Tiling:
     InputError for a document without text.
 
     >>> note = Document("note", "It rained all day. The mill stood still. Then Ivo went home.")
-    >>> found = tile(note, [("It rained", "all day."), ("Then Ivo", "went home.")])
-    >>> [note[chunk] for chunk in found.chunks], dict(found.repairs)
+    >>> tiling = tile(note, [("It rained", "all day."), ("Then Ivo", "went home.")])
+    >>> [note[chunk] for chunk in tiling.chunks], dict(tiling.repairs)
     (['It rained all day. The mill stood still. ', 'Then Ivo went home.'], {'gap': 1})
     """
     text, repairs = document.text, Counter()
@@ -121,8 +121,8 @@ def resolve(document: Document, said: role.DocumentMemory | role.Extracted) -> R
 
     >>> note = Document("note", "It rained all day. Then Ivo went home.")
     >>> rain, home = role.Scenario(chunk="It [MASK] day.", core="Rain."), role.Scenario(chunk="Then [MASK] home.", core="Home.")
-    >>> found = resolve(note, role.Extracted(outline=["The weather", "The way", "The end"], scenario=[rain, home]))
-    >>> found.memory.outline, found.memory.borders, dict(found.repairs)
+    >>> resolved = resolve(note, role.Extracted(outline=["The weather", "The way", "The end"], scenario=[rain, home]))
+    >>> resolved.memory.outline, resolved.memory.borders, dict(resolved.repairs)
     (('The weather', 'The way'), (19,), {'topic left over': 1})
     """
     tiling = tile(document, [scenario.ends for scenario in said.scenario])
@@ -332,4 +332,4 @@ def _joined(texts: Iterable[str], language: str, between: str = " ") -> str:
 
 def _first_sentence(text: str, language: str) -> str:
     spans = sentences(text, language)
-    return next(found for span in spans if (found := " ".join(text[span.start : span.end].split())))
+    return next(sentence for span in spans if (sentence := " ".join(text[span.start : span.end].split())))

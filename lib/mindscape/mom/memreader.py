@@ -159,14 +159,14 @@ def story_cases(books: Sequence[Book], tokenizer: Tokenizer, share: int = SHARE,
 def play_cases(tokenizer: Tokenizer, names: Sequence[str] | None = None, share: int = SHARE) -> list[Case]:
     """Runs of scenes of plays without their headings; topic and core content are the first sentence and the whole of the
     kit's summary of a scene. By default of all plays that have summaries."""
-    found = []
+    cases = []
     for name in names or sorted({question.doc_id for question in shakespeare.questions()}):
         play = shakespeare.play(name)
         scenes = zip(shakespeare.scenes(play), shakespeare.scene_summaries(name), strict=True)
         bodies = [(play[scene].removeprefix(scene.heading).strip(), summary) for scene, summary in scenes]
         document, memory = _put_together(play, [body for body in bodies if body[0]])
-        found += _runs("play", document, memory, tokenizer)[:share]
-    return found
+        cases += _runs("play", document, memory, tokenizer)[:share]
+    return cases
 
 
 def _put_together(play: Document, bodies: Sequence[tuple[str, str]]) -> tuple[Document, DocumentMemory]:
@@ -187,13 +187,13 @@ def _runs(kind: str, document: Document, memory: DocumentMemory, tokenizer: Toke
     """Neighbouring parts that fit into `LARGEST` tokens, two to `MOST` of them, none in two runs."""
     largest = LARGEST.get(document.language, LARGEST["en"])
     ends = [0, *accumulate(length(document[chunk], tokenizer) for chunk in memory.chunks)]  # in tokens
-    first, found = 0, []
+    first, cases = 0, []
     while first < len(memory):
         last = min(first + MOST, max(first + 1, bisect_right(ends, ends[first] + largest) - 1))
         if last - first >= 2:
-            found.append(Case(kind, document.id, *mom.excerpt(document, memory, first, last)))
+            cases.append(Case(kind, document.id, *mom.excerpt(document, memory, first, last)))
         first = last
-    return found
+    return cases
 
 
 # Asking ------------------------------------------------------------------------------------------------------------
@@ -226,13 +226,13 @@ def resolved_memory(case: Case, answer: Answer) -> Resolved | None:
     return None if answer.value is None else resolve(case.document, answer.value)
 
 
-def outline_recall(gold: Sequence[str], found: Sequence[str], language: str = "en") -> float:
+def outline_recall(gold: Sequence[str], topics: Sequence[str], language: str = "en") -> float:
     """The share of gold topics that a found one says, too: with a token F1 of `ALIKE`, each of them for one, the likest first.
 
     >>> outline_recall(["rain at the mill", "Ivo went home"], ["The rain, at a mill", "rain"])
     0.5
     """
-    pairs = product(enumerate(gold), enumerate(found))
+    pairs = product(enumerate(gold), enumerate(topics))
     likeness = {(i, j): token_f1(topic, wanted, language) for (i, wanted), (j, topic) in pairs}
     return len(matched(likeness)) / len(gold)
 
@@ -270,7 +270,7 @@ def memory_scores(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str,
     `unrepaired`: no end had to be mended. All others are 0 for such a reply.
     """
     names = ("valid", "valid_free", "boundary_f1", "outline_recall", "core_support", "unrepaired")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    scores: dict[str, list[float]] = {name: [] for name in names}
     for case, answer in zip(cases, answers, strict=True):
         resolved = resolved_memory(case, answer)
         row = (0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
@@ -279,8 +279,8 @@ def memory_scores(cases: Sequence[Case], answers: Sequence[Answer]) -> dict[str,
             topics = outline_recall(case.memory.outline, resolved.memory.outline, case.document.language)
             row = (1.0, answer.calls == 1, borders, topics, core_support(case.document, resolved.memory), not resolved.repairs)
         for name, number in zip(names, row, strict=True):
-            found[name].append(float(number))
-    return found
+            scores[name].append(float(number))
+    return scores
 
 
 def cases_of(kind: str, split: str, count: int, tokenizer: Tokenizer, share: int = SHARE) -> list[Case]:

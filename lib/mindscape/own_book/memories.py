@@ -150,12 +150,12 @@ class Finder:
         would have."""
         sizes = self.book.sizes
         rows = self.look.best(self.look.scores(questions, self.cosines(questions), self.share), k or sizes.shown)
-        found = [[self.units[i] for i in row] for row in rows]
+        best = [[self.units[i] for i in row] for row in rows]
         if k is not None or self.units is self.book.passages:
-            return found
+            return best
         room = sizes.shown * sizes.passage * self.book.per_token  # characters
         kept = []
-        for row in found:
+        for row in best:
             lengths = np.cumsum([unit.end - unit.start for unit in row])
             kept.append(row[: max(1, int((lengths <= room).sum()))])
         return kept

@@ -93,17 +93,17 @@ def known_items(book: OwnBook, held: Sequence[str] = (), seed: int = 0, n: int =
     """
     rng, document = np.random.default_rng(seed), book.document
     lines = sentences(document.text, book.language)
-    together, found = "\n".join(held), []
+    together, items = "\n".join(held), []
     for i in rng.permutation(len(lines)).tolist():
-        if len(found) == n:
+        if len(items) == n:
             break
         text = document[lines[i]].strip()
         words = list(dict.fromkeys(terms(text, book.language)))
         if len(words) not in LENGTHS or text in together:
             continue
         places = sorted(rng.choice(len(words), max(3, len(words) // 2), replace=False).tolist())
-        found.append((FRAMES[book.language].format(", ".join(words[j] for j in places)), lines[i]))
-    return found
+        items.append((FRAMES[book.language].format(", ".join(words[j] for j in places)), lines[i]))
+    return items
 
 
 def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUERIES) -> list[Checked]:
@@ -111,7 +111,7 @@ def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUE
 
     A book with fewer than ten sentences to ask for says nothing, and all memories are used.
 
-    >>> [str(of) for of in check(plain, [with_summary])]                                     # doctest: +SKIP
+    >>> [str(checked) for checked in check(plain, [with_summary])]                           # doctest: +SKIP
     ['finds 44 of 60 sentences where plain search finds 43']
     """
     items = known_items(plain.book, [memory.held for memory in memories], seed, n)
@@ -121,14 +121,14 @@ def check(plain: Finder, memories: Sequence[Finder], seed: int = 0, n: int = QUE
         return []
     queries, spans = map(list, zip(*items, strict=True))
 
-    def found(memory: Finder, scores: np.ndarray) -> int:
+    def hits(memory: Finder, scores: np.ndarray) -> int:
         rows, document = memory.look.best(scores, DEPTH), memory.book.document
         return sum(covered(document, span, [memory.units[i] for i in row]) for span, row in zip(spans, rows, strict=True))
 
-    baseline, checked = found(plain, plain.look.scores(queries)), []
+    baseline, checked = hits(plain, plain.look.scores(queries)), []
     for memory in memories:
         cosines = memory.cosines(queries)
-        used, half = (found(memory, memory.look.scores(queries, cosines, share)) for share in (SHARE, PAPERS))
+        used, half = (hits(memory, memory.look.scores(queries, cosines, share)) for share in (SHARE, PAPERS))
         result = Checked(memory.name, len(items), baseline, used, half)
         memory.aside = "" if result.passed else str(result)
         checked.append(result)
@@ -292,11 +292,11 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     # A document memory's adapter reads windows alone.
     model = run.model("mindscape" if memory.name == "mindscape" else "")
     rows = list(zip(run.questions, places, strict=True))
-    prompts = [memory.prompt(question, found, form_of(model)) for question, found in rows]
+    prompts = [memory.prompt(question, chunks, form_of(model)) for question, chunks in rows]
     replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=TRIES)
     return [
-        OwnAnswer(memory.name, question, reply.value or "", tuple(found), reply.tokens_total, reason="".join(reply.unread[-1:]))
-        for (question, found), reply in zip(rows, replies, strict=True)
+        OwnAnswer(memory.name, question, reply.value or "", tuple(chunks), reply.tokens_total, reason="".join(reply.unread[-1:]))
+        for (question, chunks), reply in zip(rows, replies, strict=True)
     ]
 
 
@@ -326,8 +326,8 @@ def _answers(run: OwnRun) -> None:
 
 
 def _sources(run: OwnRun) -> None:
-    found = iter(with_sources(run, [answer for answers in run.answers.values() for answer in answers]))
-    run.answers = {name: [next(found) for _ in answers] for name, answers in run.answers.items()}
+    sourced = iter(with_sources(run, [answer for answers in run.answers.values() for answer in answers]))
+    run.answers = {name: [next(sourced) for _ in answers] for name, answers in run.answers.items()}
 
 
 def known_places(known: dict[str, tuple[str, str]], document: Document) -> dict[str, Span]:
@@ -352,12 +352,12 @@ def known_recall(run: OwnRun, known: dict[str, tuple[str, str]], depth: int = 10
     >>> known_recall(run, {"Who fled to Ireland?": ("Donalbain", "To Ireland, I")})                # doctest: +SKIP
     {'plain search': 1.0}
     """
-    document, found = run.book.document, {}
+    document, recalls = run.book.document, {}
     spans = known_places(known, document)
     for memory in run.used:
         pairs = zip(spans.values(), memory.find(list(spans), depth), strict=True)
-        found[memory.name] = float(np.mean([covered(document, span, row) for span, row in pairs]))
-    return found
+        recalls[memory.name] = float(np.mean([covered(document, span, row) for span, row in pairs]))
+    return recalls
 
 
 # Books whose answers are known
@@ -450,8 +450,8 @@ def whole_run(run: OwnRun, questions: Sequence[Question], seed: int = 0) -> dict
         carry_out(run, seed)
         seconds = time.perf_counter() - begun
         texts = [question.question for question in questions]
-        found = {memory.name: _recalls(run.plain, questions, memory.find(texts, DEPTH)) for memory in run.used}
-        return {"recall": found, "seconds": round(seconds, 1), "foretold": round(run.foretold, 1)}
+        recalls = {memory.name: _recalls(run.plain, questions, memory.find(texts, DEPTH)) for memory in run.used}
+        return {"recall": recalls, "seconds": round(seconds, 1), "foretold": round(run.foretold, 1)}
 
     maker = run.model().maker & run.plain.look.encoder.maker
     (kept,) = store.current().fetch("own_book", maker, [key], store.each(compute), seconds=240)

@@ -351,13 +351,13 @@ def _entries(outline: Any) -> Any:
     """The entries of an outline; a summary on a line of its own belongs to the role before it."""
     if not isinstance(outline, list):
         return outline
-    found: list[str] = []
+    entries: list[str] = []
     for line in outline:
-        if found and isinstance(line, str) and SUMMARY.match(line):
-            found[-1] = f"{found[-1]}; {line}"
+        if entries and isinstance(line, str) and SUMMARY.match(line):
+            entries[-1] = f"{entries[-1]}; {line}"
         else:
-            found.append(line)
-    return found
+            entries.append(line)
+    return entries
 
 
 Outline = Annotated[list[str], Field(min_length=1), BeforeValidator(_entries)]
@@ -672,26 +672,26 @@ NEAR = 20  # characters by which a border may miss
 QUOTES = ("quote_located", "quote_verbatim", "ends_located")
 
 
-def f1(gold: Collection, found: Collection) -> float:
+def f1(gold: Collection, predicted: Collection) -> float:
     """The F1 of two sets; 1 where both are empty.
 
     >>> f1({1, 2}, {2, 3}), f1([], [])
     (0.5, 1.0)
     """
-    gold, found = set(gold), set(found)
-    return 2 * len(gold & found) / (len(gold) + len(found)) if gold or found else 1.0
+    gold, predicted = set(gold), set(predicted)
+    return 2 * len(gold & predicted) / (len(gold) + len(predicted)) if gold or predicted else 1.0
 
 
-def indices_f1(gold: Sequence[int], found: Sequence[int]) -> float:
+def indices_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
     """The F1 of two lists of indices in which [-1] is none.
 
     >>> indices_f1([-1], [-1]), indices_f1([0, 2], [2])
     (1.0, 0.6666666666666666)
     """
-    return f1(set(gold) - {-1}, set(found) - {-1})
+    return f1(set(gold) - {-1}, set(predicted) - {-1})
 
 
-def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[float, float]:
+def node_and_edge_f1(gold: Edits, predicted: Edits, language: str = "en") -> tuple[float, float]:
     """F1 of the operations on nodes, and of the added edges, each matched to one at most, the likest first.
 
     Two added nodes are the same if their types are and their contents share half of their words; two edits if their ids
@@ -703,8 +703,8 @@ def node_and_edge_f1(gold: Edits, found: Edits, language: str = "en") -> tuple[f
     >>> node_and_edge_f1(gold, Edits(operations=[]))
     (0.0, nan)
     """
-    nodes = [[op for op in edits.operations if not isinstance(op, AddEdge)] for edits in (gold, found)]
-    edges = [[op for op in edits.operations if isinstance(op, AddEdge)] for edits in (gold, found)]
+    nodes = [[op for op in edits.operations if not isinstance(op, AddEdge)] for edits in (gold, predicted)]
+    edges = [[op for op in edits.operations if isinstance(op, AddEdge)] for edits in (gold, predicted)]
     pairs = matched({(i, j): _likeness(a, b, language) for i, a in enumerate(nodes[0]) for j, b in enumerate(nodes[1])})
     same = {nodes[1][j].id: nodes[0][i].id for i, j in pairs.items() if isinstance(nodes[1][j], AddNode)}
     ends = [
@@ -771,31 +771,31 @@ def borders(memory: DocumentMemory | Extracted, text: str) -> list[int]:
 
     Each is looked for behind the one before it, and only where it is not there in the whole text.
     """
-    found, behind = [], 0
+    places, behind = [], 0
     for i, scenario in enumerate(memory.scenario):
         head = scenario.ends[0]
         for start in (behind, 0):
             place = locate(head, Document("shown", text[start:])) if head else None
             if place:
                 behind = start + place.end
-                found += [start + place.start] if i else []
+                places += [start + place.start] if i else []
                 break
-    return found
+    return places
 
 
-def border_f1(gold: Sequence[int], found: Sequence[int]) -> float:
+def border_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
     """The F1 of borders, each found one matched to at most one of gold that is `NEAR`; NaN where there are none.
 
     >>> border_f1([100, 400], [95, 380, 700])
     0.8
     """
     free, right = sorted(gold), 0
-    for place in sorted(found):
+    for place in sorted(predicted):
         hit = next((border for border in free if abs(border - place) <= NEAR), None)
         if hit is not None:
             free.remove(hit)
             right += 1
-    return 2 * right / (len(gold) + len(found)) if gold or found else math.nan
+    return 2 * right / (len(gold) + len(predicted)) if gold or predicted else math.nan
 
 
 _READING = (CHUNK_SUMMARY, GLOBAL_SUMMARY, SESSION_SUMMARY, SILVER_CHUNKS, SILVER_NODES, ENTITIES)

@@ -261,7 +261,7 @@ def steps_table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
     [(True, ['Ann left'], [7], '1 of 2'), (True, ['she is Ann'], [9], '2 of 2')]
     """
     rows: list[dict[str, Any]] = []
-    found = {
+    seen = {
         "evidence": {chunk: first_seen(trace, [chunk]) for chunk in question.evidence},
         "bindings": {i: first_seen(trace, group) for i, group in enumerate(question.bindings)},
     }
@@ -279,7 +279,7 @@ def steps_table(trace: Trace, question: Posed) -> list[dict[str, Any]]:
             "notes added": [note for note in step.evidence if note not in notes],
             "notes dropped": [note for note in notes if note not in step.evidence],
         }
-        for what, first_at in found.items():
+        for what, first_at in seen.items():
             row[f"{what} now"] = [name for name, when in first_at.items() if when == t]
             row[f"{what} so far"] = f"{sum(when is not None and when <= t for when in first_at.values())} of {len(first_at)}"
         rows.append(row)

@@ -190,8 +190,8 @@ def share(questions: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
 
     A smaller share is part of a larger one. Taught in notebook 22_signature_rag.
 
-    >>> some = [Posed(f"q{i}", "note", "Who?", "qa", (), "Ann", (), (0,)) for i in range(9)]
-    >>> [q.id for q in share(some, 3)], set(share(some, 3)) < set(share(some, 5))
+    >>> questions = [Posed(f"q{i}", "note", "Who?", "qa", (), "Ann", (), (0,)) for i in range(9)]
+    >>> [q.id for q in share(questions, 3)], set(share(questions, 3)) < set(share(questions, 5))
     (['q1', 'q3', 'q7'], True)
     """
     units: dict[str, dict[str, None]] = {}
@@ -274,7 +274,7 @@ class Situated:
     aside, since alpha is that share here. Taught in notebook 22_signature_rag.
 
     >>> from mindscape.mia import embedding
-    >>> found = Situated(embedding.embedder(adapter="data/adapters/mia_emb"))                    # doctest: +SKIP
+    >>> situated = Situated(embedding.embedder(adapter="data/adapters/mia_emb"))                 # doctest: +SKIP
     """
 
     def __init__(self, embedder: Any):
@@ -544,8 +544,8 @@ def rank(
     """
     texts = [question.text for question in questions]
     woken = shelf.wake(texts)
-    found = zip(questions, woken, shelf.search(texts), strict=True)
-    rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in found]
+    passes = zip(questions, woken, shelf.search(texts), strict=True)
+    rows = [Ranked(question.id, wakes.chunks, {}, {QUERY: chunks}) for question, wakes, chunks in passes]
     for way in ways:
         for question, wakes, row in zip(questions, woken, rows, strict=True):
             evidence = question.evidence if way == "gold" else ()
@@ -625,7 +625,7 @@ def answers(
     place, see `benchmarks.asking`. `tries` and errors as in `mindscape.ask.ask`; InputError where not even one passage fits.
     Taught in notebook 22_signature_rag.
 
-    >>> said = answers(model, shelf.memory, questions, [row.chunks for row in found])        # doctest: +SKIP
+    >>> said = answers(model, shelf.memory, questions, [row.chunks for row in woken])        # doctest: +SKIP
     """
     nothing: list[Any] = [()] * len(questions)
     form = form_of(llm)

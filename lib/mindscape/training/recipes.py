@@ -129,9 +129,9 @@ def _layer(name: str) -> int:
     >>> _layer("base_model.model.model.layers.7.mlp.up_proj.lora_A.weight")
     7
     """
-    found = re.search(r"\.layers\.(\d+)\.", name)
-    require(found, f"{name} belongs to no layer: expected an adapter of a model's layers alone")
-    return int(found[1])
+    match = re.search(r"\.layers\.(\d+)\.", name)
+    require(match, f"{name} belongs to no layer: expected an adapter of a model's layers alone")
+    return int(match[1])
 
 
 @contextmanager
@@ -322,9 +322,9 @@ def read_recipe(name: str, file: str | Path = FILE) -> Recipe:
     >>> read_recipe("mia_gen").start, read_recipe("mia_gen").stages[0].settings.steps
     ('reader', 270)
     """
-    found = every(file)
-    require(name in found, f"no recipe {name!r}: expected one of {', '.join(found)}")
-    return found[name]
+    recipes = every(file)
+    require(name in recipes, f"no recipe {name!r}: expected one of {', '.join(recipes)}")
+    return recipes[name]
 
 
 def _recipe(name: str, entry: Any) -> Recipe:
@@ -380,13 +380,13 @@ def train_recipe(recipe: Recipe, out: str | Path = "", dtype: str = "", file: st
     out = Path(out or recipe.built.parent)
     with PartialState().local_main_process_first():
         base, start = _base(recipe, out, file), _start(recipe, out, file)
-    found = compiler()
-    by = f"compiled, by {found}" if found else "not compiled: no C++ compiler is found, or no headers of Python"
+    cxx = compiler()
+    by = f"compiled, by {cxx}" if cxx else "not compiled: no C++ compiler is found, or no headers of Python"
     PartialState().print(f"{recipe.name}: {recipe.cost} where it was measured; layers are {by}")
     tokenizer = AutoTokenizer.from_pretrained(base)
     for i, stage in enumerate(recipe.stages):
         folder = out if stage is recipe.stages[-1] else out / ORDINALS[i]
-        settings = replace(stage.settings, compile=found is not None, dtype=dtype or stage.settings.dtype)
+        settings = replace(stage.settings, compile=cxx is not None, dtype=dtype or stage.settings.dtype)
         made: list[Any] = stage.kind.examples(stage.seeds, tokenizer)
         PartialState().print(f"{len(made):,} examples of {len(stage.seeds)} novels; the log is {folder}/log.jsonl")
         if stage.kind.recipe:
