@@ -539,7 +539,9 @@ def annotate(
         silver = [candidates[i] for i in choice["chosen"]]
         rng = np.random.default_rng([seed, int.from_bytes(name.encode()[-8:], "big")])
         hard, simple = negatives(candidates, silver, len(units), rng)
-        annotations.append(Silver(name, rankings, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"]))
+        annotations.append(
+            Silver(name, rankings, tuple(candidates), tuple(silver), tuple(hard), tuple(simple), choice["invalid"])
+        )
     return annotations
 
 

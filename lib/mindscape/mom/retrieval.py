@@ -84,7 +84,7 @@ class Layers:
     disk, and are asked for at the first search. `weights` (of the layers, in order) and `normalised` as in `fuse`. Raises
     InputError for no units and layers of other numbers; and, when it comes to a search, for blank texts.
 
-    >>> found, _ = Layers.of_memories([(book, memory)], encoder).search(["Who lit the lamp?"])      # doctest: +SKIP
+    >>> ids, _ = Layers.of_memories([(book, memory)], encoder).search(["Who lit the lamp?"])        # doctest: +SKIP
     """
 
     def __init__(

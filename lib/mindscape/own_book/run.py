@@ -292,11 +292,11 @@ def answers_from(run: OwnRun, memory: Finder, places: Sequence[Sequence[Chunk]])
     # A document memory's adapter reads windows alone.
     model = run.model("mindscape" if memory.name == "mindscape" else "")
     rows = list(zip(run.questions, places, strict=True))
-    prompts = [memory.prompt(question, chunks, form_of(model)) for question, chunks in rows]
+    prompts = [memory.prompt(question, spans, form_of(model)) for question, spans in rows]
     replies = ask(model, QA, prompts, tokens=run.book.sizes.replies["phrase"], tries=TRIES)
     return [
-        OwnAnswer(memory.name, question, reply.value or "", tuple(chunks), reply.tokens_total, reason="".join(reply.unread[-1:]))
-        for (question, chunks), reply in zip(rows, replies, strict=True)
+        OwnAnswer(memory.name, question, reply.value or "", tuple(spans), reply.tokens_total, reason="".join(reply.unread[-1:]))
+        for (question, spans), reply in zip(rows, replies, strict=True)
     ]
 
 
