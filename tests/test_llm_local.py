@@ -130,6 +130,48 @@ def test_a_common_head_is_read_once(smollm2, tokenizer, read):
     assert sum(read) < head + 120
 
 
+def test_the_next_call_goes_on_from_the_head_of_this_one(smollm2, tokenizer, read, monkeypatch):
+    monkeypatch.setattr(local, "KEPT", len(tokenizer(SUMMARY)["input_ids"]))
+    first, then = (f"{SUMMARY}{SUMMARY}Question: Who {what}?" for what in ("is king", "drowns"))
+    backend = Local(smollm2, tokenizer, "asked twice")
+    model, fresh = llm.LanguageModel(backend), llm.LanguageModel(Local(smollm2, tokenizer, "new"))
+    expected = fresh.complete(then, max_new_tokens=6).text, fresh.score(then, [" Yes"])[0].logprob
+    model.complete(first, max_new_tokens=1)
+    assert backend._last is not None and len(backend._last.tokens) == local.KEPT
+    assert backend._last.cache.layers[0].keys.untyped_storage().nbytes() == backend._last.cache.layers[0].keys.nbytes
+    read.clear()
+    text = model.complete(then, max_new_tokens=6).text
+    assert sum(read) < model.count_tokens(then) - local.KEPT + 10
+    assert (text, model.score(then, [" Yes"])[0].logprob) == (expected[0], pytest.approx(expected[1], abs=1e-4))
+
+
+def test_a_head_of_other_weights_is_read_again(random_model):
+    """A notebook may train the model between two calls."""
+    backend = random_model.backend
+    random_model.score(SUMMARY, [" Yes"])
+    weights = next(backend.model.parameters())
+    with torch.no_grad():
+        weights.mul_(-1)
+        changed = random_model.score(SUMMARY, [" Yes"])[0].logprob
+        expected = plain(random_model, SUMMARY, " Yes")[0]
+        weights.mul_(-1)
+    assert changed == pytest.approx(expected, abs=1e-4)
+
+
+@given(count=st.integers(1, 12), wide=st.integers(1, 40), out=st.integers(1, 40), bias=st.booleans())
+def test_turned_products_are_the_same(count, wide, out, bias):
+    torch.manual_seed(0)
+    layer, states = torch.nn.Linear(wide, out, bias), torch.randn(1, count, wide)
+    with torch.no_grad():
+        expected, turned = layer(states), copy.deepcopy(layer)
+        turned.__class__ = local._Turned
+        assert turned(states).shape == expected.shape and turned(states).is_contiguous()
+        assert torch.allclose(turned(states), expected, atol=1e-5)
+        assert turned(states[:, :0]).shape == (1, 0, out)
+    turned(states).sum().backward()  # what is trained is multiplied as ever
+    assert turned.weight.grad.shape == (out, wide)
+
+
 def test_the_vocabulary_is_met_by_whole_tensors_and_only_where_it_is_asked(smollm2, tokenizer):
     """A view of the last places would be multiplied row by row, with a copy of the vocabulary's weights for each."""
     model, met = llm.LanguageModel(Local(smollm2, tokenizer, "watched", batch_size=8)), []
@@ -179,21 +221,21 @@ def test_rows_that_have_ended_leave_the_batch(random_model, monkeypatch, stretch
     """Free, drawn, held to a schema and cut at a stop string: as if all rows stayed to the end."""
     loaded = random_model.backend
     backend = Local(loaded.model, loaded.tokenizer, "m", batch_size=3)
-    some = NESTED[:5]
-    word = plain_text(loaded, some[1], 8).split()[1]
+    prompts = NESTED[:5]
+    word = plain_text(loaded, prompts[1], 8).split()[1]
     grammar = {"enum": ["a", "bb, or more of it", "c"]}
     ways = [(Sampling(9), None), (Sampling(9, 0.9, seed=3), None), (Sampling(9), grammar)]
     ways.append((Sampling(9, stop=(word,)), None))
 
     def said():
-        found = []
+        texts = []
         for sampling, schema in ways:
-            replies = dict(backend.generate(some, sampling, schema=schema))
-            found.append([replies[i].text for i in range(len(some))])
-        return found
+            replies = dict(backend.generate(prompts, sampling, schema=schema))
+            texts.append([replies[i].text for i in range(len(prompts))])
+        return texts
 
     expected = said()
-    assert expected[0] == [plain_text(loaded, prompt, 9) for prompt in some]
+    assert expected[0] == [plain_text(loaded, prompt, 9) for prompt in prompts]
     assert expected[3] != expected[0] and {*expected[2]} <= {'"a"', '"bb, or more of it"', '"c"'}
     rows, forward = [], type(loaded.model).forward
 
@@ -295,7 +337,7 @@ def test_every_conversation_may_have_its_own_schema(random_model):
     talks = [*reversed(ASKED), *ASKED]
     replies = random_model.chat(talks, schema=[*schemas, *schemas], max_new_tokens=9)
     allowed = [{"a"}, {"b", "c"}, {"d", "dd"}] * 2
-    assert all(reply.parsed in some for reply, some in zip(replies, allowed, strict=True))
+    assert all(reply.parsed in choices for reply, choices in zip(replies, allowed, strict=True))
     refused(lambda: random_model.chat(talks, schema=schemas), "3 schemas for 6 conversations")
 
 
@@ -317,7 +359,7 @@ def test_a_form_that_has_changed_is_another_one(backend):
     fields = [
         {"type": "object", "properties": dict.fromkeys(names, {"enum": [1]}), "required": ["a", "b"]} for names in ("ab", "ba")
     ]
-    assert [backend.could_write('{"a": 1, "b": 1}', of) for of in fields] == [True, False]  # equal as dicts
+    assert [backend.could_write('{"a": 1, "b": 1}', schema) for schema in fields] == [True, False]  # equal as dicts
 
 
 def test_a_reply_cut_off_is_invalid(model):

@@ -4,6 +4,7 @@ Taught in notebook 00. It installs nothing and fetches nothing. `python -m minds
 """
 
 import ctypes
+import platform
 import shutil
 import sys
 import tempfile
@@ -11,10 +12,21 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mindscape import assets, paths
+
+
+@cache
+def processor() -> str:
+    """The processor's name, as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from mindscape import encoders, llm, paths, plots, remeasure, store, trail
 from mindscape.cache import Cache, digest
-from mindscape.environment import installed, peak_bytes
+from mindscape.environment import installed, peak_bytes, processor
 from mindscape.errors import InputError, require, writing
 from mindscape.metrics import Interval, bootstrap, paired_bootstrap
 from mindscape.workflow.plan import SCALES
@@ -490,22 +490,12 @@ def environment() -> dict:
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "cpu": _cpu(),
+        "cpu": processor() + (" with AMX" if torch.cpu._is_amx_tile_supported() else ""),  # that decides most of the speed
         "cpu_threads": torch.get_num_threads(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "versions": {name: installed(name) for name in VERSIONS},  # None for conda's faiss, which is not faiss-cpu
         "commit": _commit(),
     }
-
-
-def _cpu() -> str:
-    """The processor's name, and whether it multiplies bf16 matrices in hardware (AMX): that decides most of the speed."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        name = platform.processor() or platform.machine()
-    return name + (" with AMX" if torch.cpu._is_amx_tile_supported() else "")
 
 
 def _commit() -> str | None:

@@ -480,15 +480,21 @@ class Store:
                 yield hit.key
 
     def _smallest(self, hits: Sequence[Found]) -> Iterator[str]:
-        """Of each kind and maker the shortest entry, if several ask about the same texts that about those of the most: one
-        network's vectors of these serve all, and computing them is what takes long."""
+        """Of each kind and maker the entry that took the fewest tokens, as it says or by its length; if several ask about the
+        same texts one about those of the most: one network's vectors of these serve all, and computing them takes long."""
         groups = _grouped(hits, lambda hit: (hit.kind, hit.maker.label))
         shared = Counter(texts for group in groups for texts in {hit.texts for hit in group if hit.texts})
         for group in groups:
             entries = self._entries(group[0].kind, group[0].maker)
-            size = {hit.key: len(entries.get(hit.key, b"")) or math.inf for hit in group}
+            size = {hit.key: _size(entries[hit.key]) if hit.key in entries else math.inf for hit in group}
             ranks = ((-shared[hit.texts], hit.texts * (shared[hit.texts] > 1), size[hit.key], hit.key) for hit in group)
             yield min(ranks, key=lambda rank: (rank[2] == math.inf, rank))[-1]  # what is cached alone comes last
+
+
+def _size(line: str | bytes) -> float:
+    """The tokens that an entry took all in all, or its length where it does not say."""
+    value = json.loads(line)["value"]
+    return value.get("tokens_total", len(line)) if isinstance(value, dict) else len(line)
 
 
 def _grouped(hits: Iterable[Found], by: Callable[[Found], Any]) -> list[list[Found]]:

@@ -31,6 +31,7 @@ from transformers.cache_utils import DynamicLayer
 
 from mindscape import weights
 from mindscape.cache import digest
+from mindscape.environment import processor
 from mindscape.errors import InputError, LLMError, require
 from mindscape.llm.base import Form, Forms, Prompt, Prompts, Replies, Reply, Sampling, Score, Tools, for_each, mapped
 from mindscape.llm.schema import in_words, read_calls
@@ -38,6 +39,8 @@ from mindscape.store import Maker, watch
 
 SHOWN = re.compile("\ue000([0-9]+)\ue001")
 Rows = list[list[int]]  # token ids
+FEW = 8  # rows
+KEPT = 2048  # tokens of a head that wait for the next call: 94 MB of the embedded model's
 STRETCH = 16  # tokens that a batch writes before the rows that have ended leave it
 
 
@@ -128,6 +131,7 @@ class Local:
         self._tokenizer_hashes: dict[str, str] = {}  # by chat template: the vocabulary takes too long for each call
         # A novel takes a twentieth of a second, and each method asks for its length.
         self._count = lru_cache(1024)(lambda text: len(tokenizer(text, verbose=False)["input_ids"]))
+        self._last: _Head | None = None  # of the call before
         self._compiled: tuple[str, LLMatcher] | None = None  # the last schema: many replies are held against one
         self._stopping = lru_cache(8)(partial(transformers.StopStringCriteria, tokenizer))  # it reads the vocabulary, too
 
@@ -145,6 +149,10 @@ class Local:
         head = model.get_output_embeddings()
         if head is not None and _in_one_piece not in head._forward_pre_hooks.values():  # another Local may hold it
             head.register_forward_pre_hook(_in_one_piece)
+        if torch.backends.mkl.is_available() and "AMD" in processor():
+            for layer in model.modules():
+                if type(layer) is torch.nn.Linear:
+                    layer.__class__ = _Turned
         return watch(model, self._maker.label if self._maker else self.name)
 
     @property
@@ -213,7 +221,7 @@ class Local:
             require(row, f"prompt {i} is empty: expected some text to continue")
             self._fits(len(row), sampling.max_new_tokens, f"prompt {i}")
         grammars = [] if schema is None else self._grammars(for_each(schema, len(rows)))
-        head = _Head(self.model)
+        head = self._head()
         order = sorted(range(len(rows)), key=rows.__getitem__ if self.shares else lambda i: len(rows[i]))
         for batch, _ in self._batches(rows, [0] * len(rows), order, sampling.max_new_tokens, call=float("inf")):
             started = perf_counter()
@@ -222,6 +230,7 @@ class Local:
             for i, tokens in zip(batch, written, strict=True):
                 reply = self._reply(tokens, sampling, len(rows[i]), seconds)
                 yield i, read_calls(reply) if tools else reply
+        self._last = head.shortened()
 
     @torch.inference_mode()
     def _write(self, rows: Rows, head: "_Head", sampling: Sampling, grammars: Sequence[str]) -> Rows:
@@ -253,9 +262,9 @@ class Local:
             kept = [k for k, stops in enumerate(ended) if left and not stops]
             mask = torch.cat([mask, mask.new_ones(len(going), out.shape[1] - ids.shape[1])], 1)[kept]
             ids, going = out[kept], [going[k] for k in kept]
-            for processor in processors:
-                if isinstance(processor, _ByRow):
-                    processor.keep(kept)
+            for each in processors:
+                if isinstance(each, _ByRow):
+                    each.keep(kept)
             if kept:
                 cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         return written
@@ -283,6 +292,13 @@ class Local:
                 for layer, to in zip(_layers(part), _layers(cache), strict=True):
                     to.keys[i][:, place], to.values[i][:, place] = layer.keys[k][:, own], layer.values[k][:, own]
         return cache
+
+    def _head(self) -> "_Head":
+        """What the call before read last, if the weights are what they were: an agent's prompts begin alike. A call takes it
+        along and leaves its own behind when it ends, so that two at a time never share one."""
+        last, self._last = self._last, None
+        weighed = weights.fingerprint(self.model, self.model.config)
+        return last if last and last.weighed == weighed else _Head(self.model, weighed)
 
     def _empty(self) -> DynamicCache:
         return DynamicCache(config=self.model.config)
@@ -315,7 +331,7 @@ class Local:
             rows.append(before + after[:-1])  # the last token is predicted, and never read
             if not after:
                 yield i, Score(0.0, 0, len(before))
-        head = _Head(self.model)
+        head = self._head()
         order = sorted((i for i in range(len(rows)) if afters[i]), key=lambda i: (befores[i], len(afters[i])))
         most = [len(before) - 1 if self.shares else 0 for before in befores]
         for batch, shared in self._batches(rows, most, order, 0, self._call):
@@ -324,6 +340,7 @@ class Local:
             seconds = (perf_counter() - started) / len(batch)
             for i, logprob in zip(batch, sums, strict=True):
                 yield i, Score(logprob, len(afters[i]), len(befores[i]), seconds)
+        self._last = head.shortened()
 
     @torch.inference_mode()
     def _log_probabilities(self, rows: Rows, afters: Rows, shared: int, head: "_Head") -> list[float]:
@@ -440,11 +457,30 @@ def _in_one_piece(_: torch.nn.Module, states: tuple[torch.Tensor, ...]) -> tuple
     return (states[0].clone(memory_format=torch.contiguous_format), *states[1:])
 
 
+class _Turned(torch.nn.Linear):
+    """Multiplies the weights with the rows, not the rows with the weights, where there are few of them.
+
+    MKL, which PyTorch multiplies with, has kernels of its own for so few rows, and on a processor that is no Intel they are
+    slow: a single row takes 50 ms for all weights of the embedded model, two rows turned 18, with two threads.
+    """
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        count = states.numel() // states.shape[-1]
+        few = 0 < count <= FEW and states.dtype == torch.float32 and states.device.type == "cpu"
+        if not few or torch.is_grad_enabled():
+            return super().forward(states)
+        rows = states.reshape(count, -1)
+        rows = rows.repeat(2, 1) if count == 1 else rows
+        sums = (self.weight @ rows.T).T[:count].contiguous()
+        sums = sums if self.bias is None else sums + self.bias
+        return sums.view(*states.shape[:-1], -1)
+
+
 class _Head:
     """The keys and values of a head that several rows share; what the next head has in common is kept."""
 
-    def __init__(self, model: PreTrainedModel):
-        self.model = model
+    def __init__(self, model: PreTrainedModel, weighed: str):
+        self.model, self.weighed = model, weighed  # the weights' hash
         self.tokens: list[int] = []
         self.cache = DynamicCache(config=model.config)
 
@@ -455,6 +491,15 @@ class _Head:
             ids = torch.tensor([tokens[start : start + piece]], device=self.model.device)
             self.model.get_decoder()(input_ids=ids, past_key_values=self.cache)
         self.tokens = tokens
+        return self
+
+    def shortened(self) -> "_Head":
+        """Its first `KEPT` tokens, in memory of their own."""
+        if len(self.tokens) > KEPT:
+            self.cache.crop(KEPT - len(self.tokens))
+            self.tokens = self.tokens[:KEPT]
+            for layer in _layers(self.cache):
+                layer.keys, layer.values = layer.keys.clone(), layer.values.clone()
         return self
 
     def for_rows(self, rows: int) -> DynamicCache:
