@@ -58,9 +58,9 @@ class Model:
         self.calls += 1
         if self.calls == self.dies:
             raise KeyboardInterrupt
-        found = [message["content"] for (message,) in talks]
-        self.requests += found
-        return [Reply(self.say(prompt), prompt_tokens=1, completion_tokens=1) for prompt in found]
+        prompts = [message["content"] for (message,) in talks]
+        self.requests += prompts
+        return [Reply(self.say(prompt), prompt_tokens=1, completion_tokens=1) for prompt in prompts]
 
 
 class Letters:
@@ -70,8 +70,8 @@ class Letters:
 
     def encode(self, texts, kind="passage"):
         letters = "abcdefghijklmnopqrstuvwxyz"
-        found = np.array([[0.1, *(text.lower().count(letter) for letter in letters)] for text in texts], np.float32)
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
+        vectors = np.array([[0.1, *(text.lower().count(letter) for letter in letters)] for text in texts], np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def cut(name, texts, language="en"):

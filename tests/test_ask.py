@@ -49,7 +49,7 @@ def test_a_reply_is_held_to_the_role_s_form_and_length():
     stub = Choosy(in_turn("[1]", "[1]", "[1]"))
     answers_of(stub), answers_of(stub, prompts=["b"], constrained=False), answers_of(stub, prompts=["c"], tokens=5)
     assert [schema is not None for _, _, schema in stub.requests] == [True, False, True]
-    assert [of.max_new_tokens for of in stub.samplings] == [LONGEST["silver_chunks"]] * 2 + [5]
+    assert [sampling.max_new_tokens for sampling in stub.samplings] == [LONGEST["silver_chunks"]] * 2 + [5]
 
 
 def test_every_role_has_a_length():
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_tried_again_warmer():
     first, second = answers_of(stub, prompts=["a"], tries=3), answers_of(stub, prompts=["b"], tries=2)
     assert first[0].value == [1] and first[0].calls == 2 and len(first[0].unread) == 1
     assert second[0].value is None and second[0].calls == 2 and len(second[0].unread) == 2 and second[0].text == "no"
-    assert [(of.temperature, of.seed) for of in stub.samplings] == [(0, 0), (WARMER, 1)] * 2
+    assert [(sampling.temperature, sampling.seed) for sampling in stub.samplings] == [(0, 0), (WARMER, 1)] * 2
     assert first[0].completion_tokens == sum(map(estimated_tokens, ("the first", "[1]")))
 
 

@@ -46,8 +46,8 @@ GOOD["small_kit/code.py"] = "import os"
 def test_takes_the_members_it_wants_and_nothing_else(house):
     file = house(GOOD)
     folder = assets.fetch("small")
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert found == {"a.txt", "deep/b.txt", assets.SEAL}
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files == {"a.txt", "deep/b.txt", assets.SEAL}
     assert (folder / "deep" / "b.txt").read_text() == "second text"
     file.unlink()  # a warm cache needs no wheel
     assert assets.fetch("small") == folder

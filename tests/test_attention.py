@@ -203,9 +203,9 @@ def test_behind_a_head_as_apart(llama, data, average):
         rows.append(data.draw(st.lists(st.integers(-n, n - 1), min_size=1, max_size=5)))
         pairs = st.tuples(st.integers(0, n - 1), st.integers(1, n)).filter(lambda pair: pair[0] < pair[1])
         segments.append(data.draw(st.lists(pairs, min_size=1, max_size=4)))
-    found = segment_mass_behind(llama, head, tails, rows, segments, average_heads=average)
-    for tail, row, of, mass in zip(tails, rows, segments, found, strict=True):
-        expected = segment_mass(llama, [*head, *tail], row, of, average_heads=average)
+    masses = segment_mass_behind(llama, head, tails, rows, segments, average_heads=average)
+    for tail, row, spans, mass in zip(tails, rows, segments, masses, strict=True):
+        expected = segment_mass(llama, [*head, *tail], row, spans, average_heads=average)
         torch.testing.assert_close(mass, expected, atol=1e-5, rtol=0)
 
 

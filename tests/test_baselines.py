@@ -349,13 +349,13 @@ def test_a_text_is_cut_in_its_middle_to_fit(text, room, language):
 
 @settings(max_examples=100)
 @given(st.lists(texts, max_size=8), st.one_of(st.none(), st.integers(30, 150)))
-def test_groups_hold_everything_that_fits(some, room):
+def test_groups_hold_everything_that_fits(pieces, room):
     model = Scripted(None)
-    joined = groups(model, some, room, "en", joint="|")
+    joined = groups(model, pieces, room, "en", joint="|")
     assert all(room is None or tokens_of(text) <= room for text in joined)
-    assert "|".join(joined) == "|".join(clipped(model, text, room, "en")[0] for text in some)
-    kept = fitting(model, some, room)
-    assert kept == some[: len(kept)] and (room is None or tokens_of("\n".join(kept)) <= room)
+    assert "|".join(joined) == "|".join(clipped(model, text, room, "en")[0] for text in pieces)
+    kept = fitting(model, pieces, room)
+    assert kept == pieces[: len(kept)] and (room is None or tokens_of("\n".join(kept)) <= room)
 
 
 # ---------------------------------------------------------------- Direct
@@ -703,9 +703,9 @@ def test_a_list_that_was_cut_off_keeps_its_whole_items(language):
         if not kept:
             refused(partial(before_the_cut, whole[:at], baselines.Extracted), ".", ValueError)
             continue
-        found = before_the_cut(whole[:at], baselines.Extracted)
-        assert [item.model_dump() for item in found.entities] == names[:kept] and found.relations == []
-        assert before_the_cut(f"```json\n{whole[:at]}", baselines.Extracted) == found
+        extracted = before_the_cut(whole[:at], baselines.Extracted)
+        assert [item.model_dump() for item in extracted.entities] == names[:kept] and extracted.relations == []
+        assert before_the_cut(f"```json\n{whole[:at]}", baselines.Extracted) == extracted
     points = '{"points": [{"description": "a", "score": 90}, {"description": "b", "score": 9'
     assert [item.score for item in before_the_cut(points, baselines.Points).points] == [90]
     for bad in ('["Ann", "Ivo', '{"header": "a", "note": "b', "", '{"entities": [7, 8'):

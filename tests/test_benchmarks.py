@@ -98,14 +98,14 @@ def test_a_document_comes_once_and_before_its_items(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if benchmarks.named(name).parts])
 def test_parts_add_up_to_the_whole(loaded, name):
-    found = []
+    items = []
     for part in benchmarks.named(name).parts:
         if any(each.part == part for each in loaded[name].items):
-            found += benchmarks.load_dataset(name, HERE, part=part).items
+            items += benchmarks.load_dataset(name, HERE, part=part).items
         else:
             empty = partial(benchmarks.load_dataset, name, HERE, part=part)
             refused(empty, f"{part}' (in its files|can be used)|there is no row|none of the")
-    assert sorted(found, key=lambda each: each.id) == sorted(loaded[name].items, key=lambda each: each.id)
+    assert sorted(items, key=lambda each: each.id) == sorted(loaded[name].items, key=lambda each: each.id)
 
 
 def test_the_table_is_whole():
@@ -368,11 +368,11 @@ def test_a_name_in_a_file_is_no_path(loaded):
 @pytest.mark.parametrize("name, wanted", [(name, wanted) for name in NAMES for wanted in ROWS[name]])
 def test_what_a_row_becomes(loaded, name, wanted):
     each = item(loaded, name, wanted["id"])
-    found = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(each).items()}
-    found |= {"seen": seen(loaded, name, each), "raw": {key: each.raw[key] for key in wanted.get("raw", ())}}
+    fields = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(each).items()}
+    fields |= {"seen": seen(loaded, name, each), "raw": {key: each.raw[key] for key in wanted.get("raw", ())}}
     if "text" in wanted:
-        found["text"] = loaded[name].documents[each.doc_id].text[: len(wanted["text"])]
-    assert {key: found[key] for key in wanted} == wanted
+        fields["text"] = loaded[name].documents[each.doc_id].text[: len(wanted["text"])]
+    assert {key: fields[key] for key in wanted} == wanted
 
 
 def test_narrativeqa(loaded):
@@ -433,15 +433,15 @@ def test_a_bad_page_of_the_hub_costs_its_own_row_and_a_blank_answer_nothing(tmp_
     rows[1]["document"]["text"] = "<html><body><p><![x y]>Call me Ann…"
     rows[2]["answers"] = [rows[2]["answers"][0] | {"text": "Ann"}, rows[2]["answers"][0] | {"text": " "}]
     (tmp_path / "narrativeqa-hub" / "test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    found = benchmarks.load_dataset("narrativeqa-hub", tmp_path)
-    assert [each.doc_id[0] for each in found.items] == ["0", "2"] and found.items[1].answers == ("Ann",)
-    assert "is not a page of a book" in str(found.report)
+    dataset = benchmarks.load_dataset("narrativeqa-hub", tmp_path)
+    assert [each.doc_id[0] for each in dataset.items] == ["0", "2"] and dataset.items[1].answers == ("Ann",)
+    assert "is not a page of a book" in str(dataset.report)
 
 
 def test_paragraphs_of_a_context_may_end_as_on_windows(tmp_path):
     novel = Document("n", "Rain fell on the road.\n\nMuch happened there.\n\nHe ran to the mill.", "en")
-    found, lost = novels._evidence("Rain fell on the road.\r\n\r\nHe ran to the mill.", novel)
-    assert [novel[place] for place in found] == ["Rain fell on the road.", "He ran to the mill."] and lost == ()
+    spans, lost = novels._evidence("Rain fell on the road.\r\n\r\nHe ran to the mill.", novel)
+    assert [novel[place] for place in spans] == ["Rain fell on the road.", "He ran to the mill."] and lost == ()
 
 
 def test_novelhopqa_in_its_other_containers(folder):

@@ -37,24 +37,24 @@ def reply_to(name: str) -> str:
 
 @pytest.mark.parametrize("name", asking.TASKS)
 def test_a_few_questions_with_their_texts(name):
-    some = asking.few(name, HERE, 2)
-    assert 1 <= len(some.items) <= 2 and {item.doc_id for item in some.items} == set(some.documents)
-    assert {asking.kind(item) for item in some.items} == {KINDS[name]}
+    sample = asking.few(name, HERE, 2)
+    assert 1 <= len(sample.items) <= 2 and {item.doc_id for item in sample.items} == set(sample.documents)
+    assert {asking.kind(item) for item in sample.items} == {KINDS[name]}
     parts, language = set(asking.TASKS[name].parts), name.rpartition("-")[2]
     assert parts <= set(benchmarks.named(asking.TASKS[name].benchmark).parts)
-    assert not parts or {item.part for item in some.items} <= parts
+    assert not parts or {item.part for item in sample.items} <= parts
     assert language not in ("en", "zh") or {item.language for item in asking.few(name, HERE, 9).items} == {language}
-    assert all(asking.right(item) in (item.choice, *item.answers) for item in some.items)
+    assert all(asking.right(item) in (item.choice, *item.answers) for item in sample.items)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_pairs_of_claims_stay_whole(most):
-    some = asking.few("nocha", HERE, most)
-    assert len(some.items) == {1: 2, 2: 2, 3: 4}[most]
-    of = asking.scores(some.items, ["TRUE"] * len(some.items))
-    assert of["accuracy"] == (1.0, 0.0) * (len(some.items) // 2) or sum(of["accuracy"]) == len(some.items) / 2
-    assert of["pair_accuracy"] == (0.0,) * (len(some.items) // 2)
-    right = asking.scores(some.items, [item.answers[0] for item in some.items])
+    sample = asking.few("nocha", HERE, most)
+    assert len(sample.items) == {1: 2, 2: 2, 3: 4}[most]
+    scores = asking.scores(sample.items, ["TRUE"] * len(sample.items))
+    assert scores["accuracy"] == (1.0, 0.0) * (len(sample.items) // 2) or sum(scores["accuracy"]) == len(sample.items) / 2
+    assert scores["pair_accuracy"] == (0.0,) * (len(sample.items) // 2)
+    right = asking.scores(sample.items, [item.answers[0] for item in sample.items])
     assert set(right["accuracy"]) == set(right["pair_accuracy"]) == {1.0}
 
 
@@ -99,10 +99,10 @@ def test_the_owners_prompt_is_taken_where_it_lies_with_the_data(folder):
 
 def test_scores_by_hand():
     free = [Item("1", "d", "Who?", ("the tall smith", "Ann"), language="en"), Item("2", "d", "What?", ("a lamp",))]
-    of = asking.scores(free, ["the smith", ""])
-    assert of["exact_match"] == (0.0, 0.0) and of["token_f1"] == (pytest.approx(2 / 3), 0.0)
-    assert set(of) == {"exact_match", "token_f1", "rouge_l", "bleu", "meteor"}
-    assert all(len(pair) == 2 for pair in of.values())
+    scores = asking.scores(free, ["the smith", ""])
+    assert scores["exact_match"] == (0.0, 0.0) and scores["token_f1"] == (pytest.approx(2 / 3), 0.0)
+    assert set(scores) == {"exact_match", "token_f1", "rouge_l", "bleu", "meteor"}
+    assert all(len(pair) == 2 for pair in scores.values())
     chinese = [Item("1", "d", "谁？", ("铁匠",), language="zh")]
     assert asking.scores(chinese, ["铁匠"]) == {"exact_match": (1.0,), "token_f1": (1.0,), "rouge_l": (1.0,)}
     choice = [Item(str(i), "d", "Who?", ("Ann",), ("Tom", "Ann", "Ivo", "Eve"), "B") for i in range(3)]
@@ -117,27 +117,27 @@ def test_scores_by_hand():
 
 @pytest.mark.parametrize("name", asking.TASKS)
 def test_ranks_and_answers_of_mia_rag(name, tokenizer):
-    some = asking.few(name, HERE, 2)
-    chunks, told_of = mia.cut_benchmark(some, tokenizer), mia.benchmark_summaries(some, tokenizer)
-    assert set(chunks) == set(told_of) == set(some.documents) and all(map(str.strip, told_of.values()))
-    rows = mia.benchmark_found(Embedder(), some, chunks, told_of)
-    for row, right, item in zip(rows, mia.benchmark_right(some, chunks), some.items, strict=True):
+    sample = asking.few(name, HERE, 2)
+    chunks, told_of = mia.cut_benchmark(sample, tokenizer), mia.benchmark_summaries(sample, tokenizer)
+    assert set(chunks) == set(told_of) == set(sample.documents) and all(map(str.strip, told_of.values()))
+    rows = mia.benchmark_rankings(Embedder(), sample, chunks, told_of)
+    for row, right, item in zip(rows, mia.benchmark_right(sample, chunks), sample.items, strict=True):
         assert sorted(row.ids) == list(range(min(DEPTH, len(chunks[item.doc_id]))))
         assert bool(right) >= bool(item.evidence)
-    found = [(row.ids[:3], item.doc_id) for row, item in zip(rows, some.items, strict=True)]
-    shown = [[some.documents[name][chunks[name][i]].strip() for i in ids] for ids, name in found]
+    hits = [(row.ids[:3], item.doc_id) for row, item in zip(rows, sample.items, strict=True)]
+    shown = [[sample.documents[name][chunks[name][i]].strip() for i in ids] for ids, name in hits]
     model = Model(lambda prompt, trial: reply_to(name))
     model.backend = None  # the generator of MiA-RAG looks at it
-    replies = benchmark_answers(model, some, shown, told_of)
+    replies = benchmark_answers(model, sample, shown, told_of)
     assert set(replies) == {{"qa": "a song", "choice": "B", "claim": "TRUE"}[KINDS[name]]}
-    for prompt, item, passages in zip(model.requests, some.items, shown, strict=False):
+    for prompt, item, passages in zip(model.requests, sample.items, shown, strict=False):
         assert item.question in prompt and passages[0] in prompt and told_of[item.doc_id] in prompt
-    assert set(asking.scores(some.items, replies))
+    assert set(asking.scores(sample.items, replies))
     model.requests.clear()
-    benchmark_answers(model, some, shown, told_of, template=OWNERS)
-    assert model.requests[0].startswith("Read: ") and told_of[some.items[0].doc_id] in model.requests[0]
+    benchmark_answers(model, sample, shown, told_of, template=OWNERS)
+    assert model.requests[0].startswith("Read: ") and told_of[sample.items[0].doc_id] in model.requests[0]
     model.says = lambda prompt, trial: " "
-    assert benchmark_answers(model, some, shown) == [""] * len(some.items)
+    assert benchmark_answers(model, sample, shown) == [""] * len(sample.items)
 
 
 def test_where_an_answer_stands_word_for_word(tokenizer):
@@ -150,24 +150,24 @@ def test_where_an_answer_stands_word_for_word(tokenizer):
 
 @pytest.mark.parametrize("name", asking.TASKS)
 def test_a_memory_of_a_benchmark(name, tokenizer):
-    some = asking.few(name, HERE, 2)
-    shelf_of = of_benchmark(some, tokenizer, width=2, size=30)
+    sample = asking.few(name, HERE, 2)
+    shelf_of = of_benchmark(sample, tokenizer, width=2, size=30)
     posed = [*shelf_of.questions, *shelf_of.claims]
-    assert [question.id for question in posed] == [item.id for item in some.items]
-    assert [question.kind for question in posed] == [asking.kind(item) for item in some.items]
-    for question, item in zip(posed, some.items, strict=True):
+    assert [question.id for question in posed] == [item.id for item in sample.items]
+    assert [question.kind for question in posed] == [asking.kind(item) for item in sample.items]
+    for question, item in zip(posed, sample.items, strict=True):
         texts = " ".join(shelf_of.memory.texts[i] for i in question.evidence)
         assert bool(question.evidence) == bool(item.evidence)
-        assert all(some.documents[at.doc_id][at][:3] in texts for at in item.evidence)
+        assert all(sample.documents[at.doc_id][at][:3] in texts for at in item.evidence)
     shelf = Shelf(shelf_of.memory, Bag(), live=True)
     rows = {row.id: row for row in rank(shelf, posed, ["coverage"])}
-    assert all(row.found["coverage@0.5"] and row.items["coverage"] for row in rows.values())
+    assert all(row.rankings["coverage@0.5"] and row.items["coverage"] for row in rows.values())
 
 
 def test_the_owners_prompt_reaches_the_generator(tokenizer):
-    some = asking.few("nocha", HERE, 2)
-    held = of_benchmark(some, tokenizer)
-    assert posed_items(held.memory, some.items) == [*held.claims] and not held.questions
+    sample = asking.few("nocha", HERE, 2)
+    held = of_benchmark(sample, tokenizer)
+    assert posed_items(held.memory, sample.items) == [*held.claims] and not held.questions
     model = Model(lambda prompt, trial: reply_to("nocha") if step_of(prompt) is None else said())
     replies = answers(model, held.memory, held.claims, [(0,)] * 2, template=OWNERS)
     assert [reply.value for reply in replies] == ["TRUE", "TRUE"]

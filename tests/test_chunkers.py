@@ -89,8 +89,8 @@ def test_all_tile_at_one_mean_length(tokenizer, document, size):
 def test_any_text_and_any_reply(tokenizer, text, size, said):
     document = Document("any", text)
     model = model_of(lambda prompt: said)
-    some = [Fixed(tokenizer), Sentences(tokenizer), Semantic(Letters(), tokenizer), Lumber(model, tokenizer, theta=8)]
-    for chunker in [*some, Listing(model, tokenizer, window=20)]:
+    cutters = [Fixed(tokenizer), Sentences(tokenizer), Semantic(Letters(), tokenizer), Lumber(model, tokenizer, theta=8)]
+    for chunker in [*cutters, Listing(model, tokenizer, window=20)]:
         made = chunker.cut(document, size)
         assert tiles(document, made.chunks) and all(document[chunk].strip() for chunk in made.chunks)
     for chunker in (Lumber(model, tokenizer, theta=8), Listing(model, tokenizer)):
@@ -249,16 +249,16 @@ def test_rivals_by_name_and_cuts_that_are_found_again(tokenizer, own_store, tmp_
     backend = Stub(weigh=lambda prompt, text: -float(int(text[-1]) % 3))
     kept = Store(tmp_path / "cache.sqlite", tmp_path / "store", fill=True)
     store.use(kept)
-    found = chunkers.rivals(tokenizer, Letters(), llm.LanguageModel(backend, store=kept), whole, whole)
-    assert list(found) == ["fixed", "llama_index", "semantic", "lumber", "llm", "mom", "scenes"]
-    assert all(chunker.name == name for name, chunker in found.items())
-    (first,) = chunkers.cuts(found["lumber"], [NOTE], 40)
+    rivals = chunkers.rivals(tokenizer, Letters(), llm.LanguageModel(backend, store=kept), whole, whole)
+    assert list(rivals) == ["fixed", "llama_index", "semantic", "lumber", "llm", "mom", "scenes"]
+    assert all(chunker.name == name for name, chunker in rivals.items())
+    (first,) = chunkers.cuts(rivals["lumber"], [NOTE], 40)
     assert [path.name.split(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["cut"]
     calls = len(backend.requests)
-    assert first == found["lumber"].cut(NOTE, 40) and calls > 0
+    assert first == rivals["lumber"].cut(NOTE, 40) and calls > 0
     other = Store(tmp_path / "other.sqlite", tmp_path / "store")
     store.use(other)
-    assert chunkers.cuts(found["lumber"], [NOTE], 40) == [first] and len(backend.requests) == calls
+    assert chunkers.cuts(rivals["lumber"], [NOTE], 40) == [first] and len(backend.requests) == calls
     assert len(other.keys) == 1
     assert next(other.remake(count=1)).agrees
 

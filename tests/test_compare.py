@@ -74,8 +74,8 @@ def test_an_entry_that_no_notebook_asks_for_fails(compare, tmp_path):
     store.put("any", maker, dict.fromkeys(keys, 1))
     store.flush()
     (tmp_path / "build" / "asked").mkdir(parents=True)
-    for n, some in enumerate((keys[:2], keys[2:])):
-        (tmp_path / "build" / "asked" / f"0{n}.txt").write_text("\n".join(some) + "\n")
+    for n, part in enumerate((keys[:2], keys[2:])):
+        (tmp_path / "build" / "asked" / f"0{n}.txt").write_text("\n".join(part) + "\n")
     assert compare(STORED)[0] == 0
     (tmp_path / "build" / "asked" / "01.txt").unlink()
     code, said = compare(STORED)

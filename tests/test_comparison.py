@@ -66,20 +66,20 @@ def answers_of(own_store, tmp_path):
 
 def test_six_methods_answer_and_say_what_it_took(answers_of):
     stub = Stub(say)
-    found = answers_of(stub)
-    assert list(found) == list(NAMES)
-    for name, (lamp, inn) in found.items():
+    answers = answers_of(stub)
+    assert list(answers) == list(NAMES)
+    for name, (lamp, inn) in answers.items():
         right, wrong = scored(TASKS, [lamp, inn], LanguageModel(Stub(say)))
         assert (lamp.text, right.correct, right.stage) == ("Ivo", True, "exact"), name
         assert (wrong.correct, wrong.stage, wrong.reason) == (False, "judge", "so")
-        assert lamp.calls == sum(of[0] for of in lamp.spent.values()) and lamp.unusable == 0
-        assert lamp.tokens_total == sum(sum(of[1:]) for of in lamp.spent.values()) <= 500 * lamp.length
+        assert lamp.calls == sum(cost[0] for cost in lamp.spent.values()) and lamp.unusable == 0
+        assert lamp.tokens_total == sum(sum(cost[1:]) for cost in lamp.spent.values()) <= 500 * lamp.length
         assert 0 < lamp.compaction < 20 and bool(lamp.build) == (name not in ("Direct", "RLM"))
         assert 0 < len(lamp.trace) <= 4 and lamp.trace[0][0] == 1
     kept, calls = store.current(), len(stub.requests)
     assert [path.name.split(".")[0] for path in kept.shipped.glob("*.jsonl")] == ["answer"]  # no reply travels
     store.use(Store(kept.cache.path.with_name("empty.sqlite"), kept.shipped))
-    assert answers_of(stub) == found and len(stub.requests) == calls
+    assert answers_of(stub) == answers and len(stub.requests) == calls
     assert answers_of(stub, settings=MethodSettings(times=500, turns=3), names=["RLM"])["RLM"] and len(stub.requests) > calls
 
 
@@ -95,9 +95,9 @@ def test_a_run_that_was_cut_short_goes_on(answers_of, dies):
 
     refused(lambda: answers_of(Stub(failing)), "gone", LLMError)
     again, whole = Stub(say), Stub(say)
-    found = answers_of(again)
+    answers = answers_of(again)
     store.use(Store(store.current().cache.path.with_name("empty.sqlite"), store.current().shipped.with_name("none")))
-    assert found == answers_of(whole) and len(again.requests) + dies - 1 <= len(whole.requests) + 1
+    assert answers == answers_of(whole) and len(again.requests) + dies - 1 <= len(whole.requests) + 1
 
 
 def test_a_method_without_an_answer_stage_has_no_compaction(answers_of):
@@ -139,9 +139,9 @@ def test_choices_are_scored_by_letter():
     choice = comparison.Task("c", NOTE, "Where?", ("at the inn",), "local", "lookup", options, "B")
     assert "B. at the inn" in choice.query
     said = [Answer(text) for text in ("The answer is B.", "A", "", "Ivo")]
-    found = scored([choice, choice, choice, TASKS[0]], said, None)
-    assert [(row.correct, row.reason) for row in found] == [(True, "B"), (False, "A"), (False, "no answer"), (True, "")]
-    assert [row.stage for row in found] == ["choice", "choice", "choice", "exact"]
+    verdicts = scored([choice, choice, choice, TASKS[0]], said, None)
+    assert [(row.correct, row.reason) for row in verdicts] == [(True, "B"), (False, "A"), (False, "no answer"), (True, "")]
+    assert [row.stage for row in verdicts] == ["choice", "choice", "choice", "exact"]
 
 
 def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, tmp_path):
@@ -163,13 +163,13 @@ def test_a_choice_that_no_prompt_shows_is_held_scored_and_kept_apart(own_store, 
     store.use(Store(tmp_path / "cache.sqlite", tmp_path / "travels", fill=True))
     stub = Stub(choose, name="embedded")
     given = {"llm": LanguageModel(stub), "names": ["Direct", "MindGraph"], "settings": MethodSettings(rounds=0)}
-    for said, some in (("smoke", task), (first, choice)):
-        found = comparison.answered([some], **given)
-        assert [of[0].text for of in found.values()][:1] == [said]
+    for said, posed in (("smoke", task), (first, choice)):
+        answers = comparison.answered([posed], **given)
+        assert [row[0].text for row in answers.values()][:1] == [said]
         calls = len(stub.requests)
-        assert comparison.answered([some], **given) == found and len(stub.requests) == calls
-    assert found["MindGraph"][0].text == first
-    [verdict] = scored([choice], found["Direct"], None)
+        assert comparison.answered([posed], **given) == answers and len(stub.requests) == calls
+    assert answers["MindGraph"][0].text == first
+    [verdict] = scored([choice], answers["Direct"], None)
     assert (verdict.stage, verdict.correct) == ("choice", choice.letter == "A")
 
 
@@ -201,7 +201,7 @@ def test_an_answer_is_filed_under_the_words_that_its_model_was_sent(name, monkey
     assert before["short"]["prompts"] != before["paper"]["prompts"]  # each has the role of the answer, in two forms
     assert filed() == before
     for path in comparison.PROMPTS[name].split() + [tools] * (name == "MindGraph"):
-        other = lambda *of, path=path: ["Another"] if f"{of[0]}/{of[1]}" == path else prompts.sent(*of)  # noqa: E731
+        other = lambda *parts, path=path: ["Another"] if f"{parts[0]}/{parts[1]}" == path else prompts.sent(*parts)  # noqa: E731
         with monkeypatch.context() as patch:
             patch.setattr(comparison, "sent", other)
             after = filed()
@@ -222,10 +222,10 @@ def test_benchmarks_items_become_tasks(monkeypatch):
 
 def test_labels_with_evidence_and_without(answers_of):
     novel, stub = storyworld.book(storyworld.DEVELOP[0], tokens=15_000), Stub(say)
-    found = labels([novel], LanguageModel(stub), share=3)
-    assert len(found) == 6 and len(stub.requests) == 12 and all(label.labelled.stable for label in found)
-    assert {label.evidence for label in found} == {True, False} and found[0].labelled.label.breadth == "global"
-    assert labels([novel], LanguageModel(stub), share=3) == found and len(stub.requests) == 12
+    labelled = labels([novel], LanguageModel(stub), share=3)
+    assert len(labelled) == 6 and len(stub.requests) == 12 and all(label.labelled.stable for label in labelled)
+    assert {label.evidence for label in labelled} == {True, False} and labelled[0].labelled.label.breadth == "global"
+    assert labels([novel], LanguageModel(stub), share=3) == labelled and len(stub.requests) == 12
     junk = labels([novel], LanguageModel(Stub(lambda *_: "hm", name="junk")), share=1)
     assert [label.labelled.passes for label in junk] == [(None, None)] * 2
 
@@ -238,8 +238,8 @@ def test_the_budget_is_a_multiple_of_the_text(answers_of, monkeypatch):
         return Answer("Ivo")
 
     monkeypatch.setattr(comparison, "methods", lambda settings: dict.fromkeys(NAMES, spy))
-    found = answers_of(Stub(say), names=["Direct"])["Direct"]
-    assert budgets == [Budget(tokens=500 * found[0].length)] * 2
+    answers = answers_of(Stub(say), names=["Direct"])["Direct"]
+    assert budgets == [Budget(tokens=500 * answers[0].length)] * 2
 
 
 def test_a_reply_is_as_long_as_the_settings_allow(answers_of):

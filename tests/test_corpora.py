@@ -282,8 +282,8 @@ def test_chinese_names_that_the_archive_does_not_say_are_utf8(tmp_path, encoding
     named = "第二章".encode(encoding)
     assert packed.count(b"#" * len(named)) == 2
     (tmp_path / "zh.epub").write_bytes(packed.replace(b"#" * len(named), named))
-    found = corpora.document(tmp_path / "zh.epub")
-    assert found.text == corpora.document(tmp_path / "plain.epub").text and "left out" not in found.meta
+    document = corpora.document(tmp_path / "zh.epub")
+    assert document.text == corpora.document(tmp_path / "plain.epub").text and "left out" not in document.meta
 
 
 def test_a_folder_that_may_not_be_read_is_one_line(tmp_path, monkeypatch):

@@ -39,14 +39,14 @@ def toy(document, shift):
     """Who has the smith's lamp? Only the summary says that Ann is the smith."""
     who = {trade: NAMES[(i + shift) % 6] for i, trade in enumerate(TRADES)}
     summary = " ".join(f"{name} is the {trade}." for trade, name in who.items())
-    found = []
+    rows = []
     for i, (trade, name) in enumerate(who.items()):
         others = tuple(f"{other} has lamp {i}." for other in NAMES if other != name)
         units = {"chunk": Units((f"{name} has lamp {i}.",), others[:3], others[3:])}
         if i % 2:
             units["node"] = Units((f"{name}: has a lamp", f"{trade}: a trade"), (), ("inn: a house", "mill: a house"))
-        found.append(Asked(f"{document}-{i}", document, f"Where is the {trade}'s lamp {i}?", summary, units))
-    return found
+        rows.append(Asked(f"{document}-{i}", document, f"Where is the {trade}'s lamp {i}?", summary, units))
+    return rows
 
 
 ASKED = toy("a", 0) + toy("b", 1) + toy("c", 2)[:3]
@@ -98,10 +98,10 @@ def test_whom_a_question_is_compared_with(shared, tokenizer):
     ready = prepare(ASKED, batch, recipe, tokenizer, 10_000, "en")
     texts = units_of(ready, tokenizer)
     for task, rows in ready.rows.items():
-        for row, right, mine in zip(rows, ready.positive[task], ready.mine[task], strict=True):
+        for row, right, own in zip(rows, ready.positive[task], ready.compared[task], strict=True):
             units = ASKED[batch.questions[row]].units[task]
-            assert texts[right] in units.positives and mine[right]
-            wrong = [text for text, there in zip(texts, mine, strict=True) if there and text != texts[right]]
+            assert texts[right] in units.positives and own[right]
+            wrong = [text for text, there in zip(texts, own, strict=True) if there and text != texts[right]]
             assert not set(wrong) & set(units.positives)
             assert shared or set(wrong) <= {*units.hard, *units.simple}
             assert len(wrong) == (2 if task == "node" else 3) if not shared else len(wrong) >= 3
@@ -118,7 +118,7 @@ def test_parts_of_a_batch_lose_what_the_whole_does(shared, processes, base, toke
     for part in (slice(None), *(slice(i, None, processes) for i in range(processes))):
         ready = prepare(ASKED, batch, recipe, tokenizer, 10_000, "en", part)
         losses.append(ready.losses(read(base, ready), recipe)["chunk"].item() * len(ready.rows["chunk"]))
-        counts.append(ready.mine["chunk"].sum(1).tolist())
+        counts.append(ready.compared["chunk"].sum(1).tolist())
     if shared:
         assert losses[0] == pytest.approx(sum(losses[1:]), rel=1e-4) and losses[0] > 0.1
     assert sorted(counts[0]) == sorted(sum(counts[1:], [])) and min(counts[0]) > 1
@@ -134,10 +134,10 @@ def test_the_loss_against_a_loop(order, shared, base, tokenizer):
     total = 0.0
     for task, weight in (("chunk", 0.7), ("node", 0.3)):
         terms = []
-        for row, right, mine in zip(ready.rows[task], ready.positive[task], ready.mine[task], strict=True):
+        for row, right, own in zip(ready.rows[task], ready.positive[task], ready.compared[task], strict=True):
             example = ASKED[batch.questions[row]]
             (query,) = torch.tensor(embedder.queries([example.question], example.summary, task))
-            near = [math.exp(cosine_similarity(query, unit, dim=0).item() / 0.1) for unit in units] * mine.numpy()
+            near = [math.exp(cosine_similarity(query, unit, dim=0).item() / 0.1) for unit in units] * own.numpy()
             terms.append(-math.log(near[right] / sum(near)))
         total += weight * np.mean(terms)
     assert recipe.weighed(ready.losses(read(base, ready), recipe)).item() == pytest.approx(total, rel=1e-4)
@@ -228,7 +228,7 @@ def test_what_the_storyworld_teaches(novels, tokenizer):
 def test_copies_differ_in_who_alone(tokenizer, book):
     questions = {question.id: question for question in book.questions}
     names = {entity.name for entity in book.entities if entity.kind in ("person", "guise")}
-    found = bound = 0
+    total = bound = 0
     for example in update.of_story(book, tokenizer):
         question, units = questions[example.id], example.units["chunk"]
         assert not set(units.exchanged) & {*units.positives, *units.hard, *units.simple}
@@ -240,8 +240,8 @@ def test_copies_differ_in_who_alone(tokenizer, book):
             assert len(gone) == len(came) == 1 and mentions(*gone, question.resolved)
             assert not mentions(*came, question.resolved)
             assert not question.needs_binding or not mentions(*gone, question.question)
-            found, bound = found + 1, bound + question.needs_binding
-    assert found > 100 and bound > 30
+            total, bound = total + 1, bound + question.needs_binding
+    assert total > 100 and bound > 30
 
 
 def test_a_copy_does_not_give_itself_away_by_a_small_letter(tokenizer):
@@ -252,7 +252,7 @@ def test_a_copy_does_not_give_itself_away_by_a_small_letter(tokenizer):
     begins = re.compile("|".join(rf"(?:^|[.!?]['\"’”]?\s+|(?<=\s)['\"‘“]){re.escape(guise)}\b" for guise in small))
     copies = [copy for example in update.of_story(book, tokenizer) for copy in example.units["chunk"].exchanged]
     assert sum(any(mentions(guise, copy) for guise in small) for copy in copies) > 10
-    assert not [found[0] for copy in copies if (found := begins.search(copy))]
+    assert not [match[0] for copy in copies if (match := begins.search(copy))]
 
 
 def _told_alike(text, copy, names):
@@ -339,11 +339,11 @@ def test_what_is_to_be_found(book, tokenizer):
 def test_what_is_found_on_novels(task, vector, novels, base, tokenizer, own_store):
     summaries = [book.summary for book in novels[::-1]]  # each with the other's
     embedder = loaded(base)
-    found = retrieval.found(embedder, novels, tokenizer, summaries, task)
+    rankings = retrieval.rankings(embedder, novels, tokenizer, summaries, task)
     units, wanted = retrieval.sought(novels[1], task, tokenizer)
     (query,) = embedder.queries([wanted[5].question], summaries[1], vector)
-    assert list(found[wanted[5].id].ids) == np.argsort(-(embedder.units(units) @ query), kind="stable")[:10].tolist()
-    assert retrieval.found(embedder, novels, tokenizer, summaries, task) == found and not own_store.trail[-1].computed
+    assert list(rankings[wanted[5].id].ids) == np.argsort(-(embedder.units(units) @ query), kind="stable")[:10].tolist()
+    assert retrieval.rankings(embedder, novels, tokenizer, summaries, task) == rankings and not own_store.trail[-1].computed
 
 
 def test_what_is_sought_on_a_novel(novels, tokenizer):
@@ -369,10 +369,10 @@ def test_any_encoder_takes_an_embedders_place():
 
 def test_what_is_found_on_plays(tokenizer, own_store):
     plays = [retrieval.play(name) for name in ("macbeth", "hamlet")]
-    found = retrieval.found(embedding.PlainEmbedder(Letters(), 1), plays, tokenizer)
+    rankings = retrieval.rankings(embedding.PlainEmbedder(Letters(), 1), plays, tokenizer)
     each = [retrieval.sought(play, "chunk", tokenizer)[1] for play in plays]
-    rows = [row for some in each for row in some]
-    assert list(found) == [row.id for row in rows] and len(rows) > 20 and not any(row.binding for row in rows)
+    rows = [row for group in each for row in group]
+    assert list(rankings) == [row.id for row in rows] and len(rows) > 20 and not any(row.binding for row in rows)
     row, chunks = rows[0], passages.cut(plays[0], tokenizer)
     question = next(question for question in plays[0].questions if question.id == row.id)
     quotes = [plays[0].document[span] for span in question.evidence]
@@ -422,8 +422,8 @@ def test_the_published_recipe_trains(tokenizer, tmp_path):
     adapter = train(ASKED, tmp_path, base, recipe, small)
     lines = log(tmp_path)
     assert len(lines) == 3 and all(np.isfinite(line["loss"]) for line in lines)
-    found = loaded(base, adapter)
-    assert found.form == recipe.form and found.queries(["Who?"], "Ann is the smith.").shape[0] == 1
+    embedder = loaded(base, adapter)
+    assert embedder.form == recipe.form and embedder.queries(["Who?"], "Ann is the smith.").shape[0] == 1
 
 
 def case(each=3):
@@ -435,17 +435,17 @@ def case(each=3):
 
 def test_against_sentence_transformers():
     """Its loss takes everybody's candidates, positives first; ours with a mask that leaves none out and the same vectors."""
-    q, c, positive, mine = case(each=2)
+    q, c, positive, own = case(each=2)
     theirs = MultipleNegativesRankingLoss(nn.Identity(), scale=20.0)
-    of = theirs.compute_loss_from_embeddings([q, c[0::2], c[1::2]], None)
-    ours = info_nce(q, c, positive, torch.ones_like(mine), 1 / 20)
-    torch.testing.assert_close(ours, of.double(), rtol=1e-6, atol=1e-6)
+    expected = theirs.compute_loss_from_embeddings([q, c[0::2], c[1::2]], None)
+    ours = info_nce(q, c, positive, torch.ones_like(own), 1 / 20)
+    torch.testing.assert_close(ours, expected.double(), rtol=1e-6, atol=1e-6)
 
 
 def loss(vectors):
     """Of four queries and what they are compared with."""
-    _, _, positive, mine = case()
-    return info_nce(vectors[:4], vectors[4:], positive, mine, 0.05)
+    _, _, positive, own = case()
+    return info_nce(vectors[:4], vectors[4:], positive, own, 0.05)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 16])
@@ -458,16 +458,16 @@ def test_cached_gradients_are_the_plain_ones(size, dropout):
 
     torch.manual_seed(2)
     value = cached_backward(model, texts.split(size), loss)
-    cached = [of.grad.clone() for of in model.parameters()]
+    cached = [parameter.grad.clone() for parameter in model.parameters()]
     model.zero_grad()
     torch.manual_seed(2)
     plain = loss(torch.cat([model(piece) for piece in texts.split(size)]))
     plain.backward()
     assert value == pytest.approx(plain.item(), rel=1e-9)
-    torch.testing.assert_close(cached, [of.grad for of in model.parameters()], rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(cached, [parameter.grad for parameter in model.parameters()], rtol=1e-6, atol=1e-6)
 
 
 def test_what_would_give_a_number_is_refused():
-    q, c, positive, mine = case()
-    refused(lambda: info_nce(q, c, positive.roll(1), mine, 0.1), "among its own candidates")
-    refused(lambda: info_nce(q, c, positive, mine, 0), "temperature=0")
+    q, c, positive, own = case()
+    refused(lambda: info_nce(q, c, positive.roll(1), own, 0.1), "among its own candidates")
+    refused(lambda: info_nce(q, c, positive, own, 0), "temperature=0")

@@ -63,11 +63,11 @@ def test_read_together_as_one_by_one(model, tokenizer, form, language):
     whole = states(model, *query_readings(QUESTIONS, summaries, form, tokenizer, language))
     small = states(model, *query_readings(QUESTIONS, summaries, form, tokenizer, language, tokens=60))
     torch.testing.assert_close(whole, small)
-    for question, summary, found in zip(QUESTIONS, summaries, whole, strict=True):
+    for question, summary, vectors in zip(QUESTIONS, summaries, whole, strict=True):
         with_summary, without = (write(question, summary_of, form, tokenizer, language) for summary_of in (summary, None))
         hidden, plain = (alone(model, [*parts.head, *parts.tail]) for parts in (with_summary, without))
-        torch.testing.assert_close(found[1:], hidden[[with_summary.marks["n"], with_summary.marks["c"]]])
-        torch.testing.assert_close(found[0], plain[without.marks["q"]])  # in either order h_q knows no summary
+        torch.testing.assert_close(vectors[1:], hidden[[with_summary.marks["n"], with_summary.marks["c"]]])
+        torch.testing.assert_close(vectors[0], plain[without.marks["q"]])  # in either order h_q knows no summary
 
 
 def test_a_head_is_read_once(tokenizer):
@@ -118,9 +118,9 @@ def test_the_embedder(model, tokenizer):
     embedder = MiaEmbedder(model, tokenizer, Form("summary_first", delta=0.25))
     with_summary, without = embedder.queries(QUESTIONS, SUMMARY), embedder.queries(QUESTIONS)
     h = states(model, *query_readings(QUESTIONS, [SUMMARY] * 3, embedder.form, tokenizer))
-    for found, mark in ((with_summary, 2), (embedder.queries(QUESTIONS, SUMMARY, task="node"), 1)):
+    for vectors, mark in ((with_summary, 2), (embedder.queries(QUESTIONS, SUMMARY, task="node"), 1)):
         by_hand = torch.nn.functional.normalize(0.25 * h[:, 0] + 0.75 * h[:, mark], dim=-1)
-        np.testing.assert_allclose(found, by_hand, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(vectors, by_hand, rtol=1e-4, atol=1e-6)
     assert np.abs(with_summary - without).max() > 1e-3
     blind = MiaEmbedder(model, tokenizer, embedder.form, summaries=False)
     np.testing.assert_array_equal(blind.queries(QUESTIONS, SUMMARY), without)
@@ -152,7 +152,7 @@ ranked = st.lists(st.integers(0, 20), unique=True, max_size=8)
 def test_votes_against_a_count_by_hand(lists, k):
     won = embedding.vote(lists, k)
     assert won == embedding.vote(lists, 100)[:k] and len(set(won)) == len(won)
-    votes = {unit: sum(unit in some for some in lists) for some in lists for unit in some}
+    votes = {unit: sum(unit in ranking for ranking in lists) for ranking in lists for unit in ranking}
     assert set(embedding.vote(lists, 100)) == set(votes)
     assert all(votes[a] >= votes[b] for a, b in zip(won, won[1:], strict=False))
     assert len(lists) > 1 or won == list(lists[0])[:k]  # one list: its own order
@@ -197,10 +197,10 @@ ASKED = [(f"q{i}", f"What is in passage {i % 12}?", f"thing {i}") for i in range
 
 def test_what_is_in_the_store_is_not_asked_again():
     model = First()
-    some = embedding.annotate(model, Places(), UNITS, ASKED[:8])
+    part = embedding.annotate(model, Places(), UNITS, ASKED[:8])
     whole = embedding.annotate(model, Places(), UNITS, ASKED)
     assert (
-        model.calls == 2 and whole[:8] == some and [annotation.question for annotation in whole] == [name for name, *_ in ASKED]
+        model.calls == 2 and whole[:8] == part and [annotation.question for annotation in whole] == [name for name, *_ in ASKED]
     )
     with pytest.raises(KeyboardInterrupt):
         embedding.annotate(First(dies=1), Places(), UNITS, [("new", "What is new?", "3")])
@@ -211,7 +211,7 @@ def test_one_question_by_hand():
     (annotation,) = embedding.annotate(First(), Places(), UNITS, [("x", "Who is in passage 3?", "7")], k=3)
     asked_at = {"q": 3, "q+a": 37 % 12, "a": 7}
     near = {name: {(at + by) % 12 for by in (-1, 0, 1)} for name, at in asked_at.items()}
-    assert {name: set(found) for name, found in annotation.lists.items()} == near
+    assert {name: set(units) for name, units in annotation.lists.items()} == near
     assert annotation.candidates == tuple(embedding.vote(list(annotation.lists.values()), 3))
     assert annotation.silver == annotation.candidates[:1] and annotation.hard == annotation.candidates[1:]
     assert len(annotation.simple) == 5 and not set(annotation.simple) & set(annotation.candidates)

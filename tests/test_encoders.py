@@ -173,13 +173,13 @@ def test_fingerprint_notices_training():
     """Of what is no parameter, too, and where the tensors' version counters stay: at a fused step, which transformers' Trainer
     takes by default."""
     layer = torch.nn.BatchNorm1d(64)
-    found = [weights.fingerprint(layer, PretrainedConfig()) for _ in range(2)]
+    fingerprints = [weights.fingerprint(layer, PretrainedConfig()) for _ in range(2)]
     layer(torch.randn(8, 64))  # moves its averages
-    found.append(weights.fingerprint(layer, PretrainedConfig()))
+    fingerprints.append(weights.fingerprint(layer, PretrainedConfig()))
     layer.weight.grad = torch.ones_like(layer.weight)
     torch.optim.AdamW([layer.weight], weight_decay=0, fused=True).step()
-    found.append(weights.fingerprint(layer, PretrainedConfig()))
-    assert found[0] == found[1] and len(set(found)) == 3
+    fingerprints.append(weights.fingerprint(layer, PretrainedConfig()))
+    assert fingerprints[0] == fingerprints[1] and len(set(fingerprints)) == 3
 
 
 @settings(max_examples=100)

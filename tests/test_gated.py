@@ -31,7 +31,7 @@ DOCUMENT, BLOCKS = laid_out("note", LINES)
 
 def made(question: str, facts: list[list[str]], lines: list[str]):
     document, blocks = laid_out("note", lines)
-    noted = {i: Noted(told=of, bears=of, operations=[]) for i, of in enumerate(facts)}
+    noted = {i: Noted(told=stated, bears=stated, operations=[]) for i, stated in enumerate(facts)}
     return rebuild(build.journal(question, document, blocks, noted))
 
 
@@ -83,7 +83,7 @@ def searched(monkeypatch) -> list[str]:
 
 
 def reply_of(messages, *_) -> str:
-    facts = next((of for line, of in TOLD.items() if line in messages[0]["content"]), [])
+    facts = next((stated for line, stated in TOLD.items() if line in messages[0]["content"]), [])
     return json.dumps({"told": facts, "bears": facts, "operations": []})
 
 

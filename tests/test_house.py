@@ -32,36 +32,36 @@ def canonical(name: str) -> str:
 
 def declared(*groups: list[str]) -> dict[str, str]:
     """Package -> version, over lists of dependencies, by default all; one that is no pin fails."""
-    found = {}
+    pins = {}
     for line in sum(groups or (PROJECT["dependencies"], *EXTRAS.values()), []):
         name, version = re.fullmatch(r"([\w.-]+)==([^\s;]+)", line).groups()
-        found[canonical(name)] = version
-    return found
+        pins[canonical(name)] = version
+    return pins
 
 
 def sources() -> dict[str, str]:
     """The code of the library, the tests and every notebook, by file name."""
-    found = {}
+    texts = {}
     for folder in ("lib", "tests"):
-        found |= {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / folder).rglob("*.py")}
+        texts |= {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / folder).rglob("*.py")}
     for path in NOTEBOOKS:
         code = [report.source(cell) for cell in report.cells(ROOT, path.stem) if cell["cell_type"] == "code"]
-        found[path.name] = "\n".join(line for source in code for line in source.splitlines() if line[:1] not in "%!")
-    return found
+        texts[path.name] = "\n".join(line for source in code for line in source.splitlines() if line[:1] not in "%!")
+    return texts
 
 
 def imported() -> dict[str, set[str]]:
     """Top-level module -> the files that import it, the kit's own and the standard library left out."""
-    found = {}
+    importers = {}
     for name, source in sources().items():
         for node in ast.walk(ast.parse(source)):
             modules = [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
-                found.setdefault(module.split(".")[0], set()).add(name)
+                importers.setdefault(module.split(".")[0], set()).add(name)
     own = {"tests", *sys.stdlib_module_names, *(path.name for path in (ROOT / "lib").iterdir())}
     own |= {path.stem for path in (ROOT / "tests").glob("*.py")}
-    return {module: files for module, files in found.items() if module not in own}
+    return {module: files for module, files in importers.items() if module not in own}
 
 
 def test_every_import_is_declared():
@@ -204,7 +204,7 @@ def test_the_stored_results_are_finished_and_whole(path):
 
 def kit_modules(tree: ast.Module) -> dict[str, ModuleType]:
     """The kit's modules that a notebook imports, by the name that it calls each."""
-    found = {}
+    modules = {}
     for node in ast.walk(tree):
         for alias in getattr(node, "names", []) if isinstance(node, ast.Import | ast.ImportFrom) else []:
             path = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
@@ -213,8 +213,8 @@ def kit_modules(tree: ast.Module) -> dict[str, ModuleType]:
             holder = import_module(path.rpartition(".")[0] or path)
             if not isinstance(value := getattr(holder, alias.name, None), ModuleType) and value is not None:
                 continue  # a function, a class, a number
-            found[alias.asname or alias.name] = import_module(path)  # raises where there is nothing of this name
-    return found
+            modules[alias.asname or alias.name] = import_module(path)  # raises where there is nothing of this name
+    return modules
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -215,7 +215,7 @@ def test_jobs_with_other_schemas_are_asked_together():
 
     class Held(Slow):
         def chat(self, talks, schema=None, **options):
-            calls.append({talk[0]["content"]: of for talk, of in zip(talks, for_each(schema, len(talks)), strict=True)})
+            calls.append({talk[0]["content"]: form for talk, form in zip(talks, for_each(schema, len(talks)), strict=True)})
             return super().chat(talks, **options)
 
     def job(llm, texts, schema):

@@ -60,7 +60,7 @@ def test_it_is_an_llm():
     assert model.complete("a").text == "a indeed" and model.complete(["a"])[0].text == "a indeed"
     assert model.chat(user("a")).text == "a indeed" and model.chat([user("a")])[0].text == "a indeed"
     assert [s.logprob for s in model.score("p", ["a", "bb"])] == [-1, -2]
-    assert [[s.logprob for s in some] for some in model.score(["p", "q"], [["a"], []])] == [[-1], []]
+    assert [[s.logprob for s in scores] for scores in model.score(["p", "q"], [["a"], []])] == [[-1], []]
     assert model.complete([]) == [] and model.chat([]) == [] and model.score("p", []) == []
 
 
@@ -327,7 +327,7 @@ FOREIGN = {"embedded": ["timeout", "name"], "hf:somewhere": ["base_url", "source
 FOREIGN["replay:absent.jsonl"] = ["dtype", "path"]
 
 
-@pytest.mark.parametrize(("name", "option"), [(name, option) for name, some in FOREIGN.items() for option in some])
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name, options in FOREIGN.items() for option in options])
 def test_an_option_of_another_backend_is_named(name, option):
     said = f"^llm={name!r} has no option {option!r}: expected {TAKES.get(name, 'none')}$"
     refused(lambda: llm.load(name, **{option: "auto"}), said)

@@ -128,7 +128,7 @@ def test_bad_tools_and_messages():
 
 
 CALLS = [[3], "f", 7, [{}], [{"function": "f"}]]
-CALLS += [[{"function": of}] for of in ({"name": "f"}, {"arguments": "{}"}, {"name": 1, "arguments": "{}"})]
+CALLS += [[{"function": function}] for function in ({"name": "f"}, {"arguments": "{}"}, {"name": 1, "arguments": "{}"})]
 CALLS += [[{"function": {"name": "f", "arguments": text}}] for text in ("{", "[1]", None, "[" * 100_000)]
 
 

@@ -144,8 +144,8 @@ def test_kept_items_are_read_again_with_their_texts(folder):
     built = run(folder, Stub(annotator))
     pieces = list(long_reason.items(built.kept, folder))
     texts = {piece.id: piece for piece in pieces if isinstance(piece, Document)}
-    found = [piece for piece in pieces if isinstance(piece, Item)]
-    assert {(item.id, item.doc_id) for item in found} == {(item.id, item.doc_id) for item in built.kept}
+    items = [piece for piece in pieces if isinstance(piece, Item)]
+    assert {(item.id, item.doc_id) for item in items} == {(item.id, item.doc_id) for item in built.kept}
     for item in built.kept:
         assert (gpt_tokens(texts[item.doc_id].text), len(texts[item.doc_id].text.split())) == (item.tokens, item.words)
     for i, piece in enumerate(pieces):
@@ -234,7 +234,7 @@ def test_two_passes_and_what_a_model_that_takes_the_first_level_is_worth():
 
     def first(prompt, *_):
         content = prompt[0]["content"]
-        breadth, depth = (re.search(rf"{of}\n- ([\w-]+):", content, re.DOTALL)[1] for of in ("", "Depth.*?"))
+        breadth, depth = (re.search(rf"{prefix}\n- ([\w-]+):", content, re.DOTALL)[1] for prefix in ("", "Depth.*?"))
         return {"reason": "it is the first", "breadth": breadth, "depth": depth}
 
     stub = Stub(first)
@@ -255,9 +255,9 @@ pairs = st.lists(st.tuples(st.sampled_from(levels), st.sampled_from([*levels, No
 
 @given(pairs)
 def test_agreement_by_hand(both):
-    gold, found = zip(*both, strict=True)
-    of = agreement(gold, found, levels)
-    assert of.accuracy == sum(a == b for a, b in both) / len(both) and of.n == of.confusion.sum() == len(both)
+    gold, labels = zip(*both, strict=True)
+    agreed = agreement(gold, labels, levels)
+    assert agreed.accuracy == sum(a == b for a, b in both) / len(both) and agreed.n == agreed.confusion.sum() == len(both)
     labelled = [(levels.index(a), levels.index(b)) for a, b in both if b is not None]
 
     def kappa(cost):
@@ -265,8 +265,8 @@ def test_agreement_by_hand(both):
         chance = np.mean([cost(a, b) for a, _ in labelled for _, b in labelled]) if labelled else 0
         return 1 - seen / chance if chance else math.nan
 
-    assert of.kappa == pytest.approx(kappa(lambda a, b: a != b), nan_ok=True)
-    assert of.weighted == pytest.approx(kappa(lambda a, b: abs(a - b)), nan_ok=True)
+    assert agreed.kappa == pytest.approx(kappa(lambda a, b: a != b), nan_ok=True)
+    assert agreed.weighted == pytest.approx(kappa(lambda a, b: abs(a - b)), nan_ok=True)
     assert agreement(gold, gold, levels).accuracy == 1
 
 
@@ -276,10 +276,10 @@ def test_what_stability_buys():
     gold = [("global", "global-synthesis")] * 4 + [("local", "lookup")] * 4
     said = [(hard, hard), (hard, hard), (easy, hard), (hard, easy)]
     said += [(easy, easy), (easy, easy), (hard, easy), (easy, None)]
-    of = long_reason.measured(gold, [Labelled(passes) for passes in said])
-    assert of.breadth.accuracy == 6 / 8 == of.depth.accuracy
-    assert of.stable == 4 / 8 and of.stable_breadth.accuracy == of.stable_depth.accuracy == 1
-    assert of.kept == (2, 0, 2)
+    worth = long_reason.measured(gold, [Labelled(passes) for passes in said])
+    assert worth.breadth.accuracy == 6 / 8 == worth.depth.accuracy
+    assert worth.stable == 4 / 8 and worth.stable_breadth.accuracy == worth.stable_depth.accuracy == 1
+    assert worth.kept == (2, 0, 2)
     none = long_reason.measured(gold[:1], [Labelled((None, hard))])
     assert none.breadth.right == (True,) and none.stable == 0 and math.isnan(none.stable_breadth.accuracy)
 
@@ -293,7 +293,7 @@ def test_the_filter_and_the_plane():
 
 
 def test_bad_input():
-    for gold, found in ((["low"], []), (["none"], ["low"]), (["low"], ["none"])):
-        refused(lambda gold=gold, found=found: agreement(gold, found, levels), "expected")
+    for gold, labels in ((["low"], []), (["none"], ["low"]), (["low"], ["none"])):
+        refused(lambda gold=gold, labels=labels: agreement(gold, labels, levels), "expected")
     refused(lambda: long_reason.measured([("local", "lookup")], []), "expected")
     refused(lambda: long_reason.plane([("local", "local")]), "expected")

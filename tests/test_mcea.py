@@ -56,18 +56,18 @@ def direct(model, layout):
 def test_equal_to_the_sums_over_eager_attentions(model, lengths, between):
     layout = layout_of(lengths, between=between)
     m, s, expected = direct(model, layout)
-    of = mcea.factors(model, layout)
-    assert np.abs(of.to_summary - m).max() < 1e-6 and np.abs(of.from_question - s).max() < 1e-6
-    assert np.abs(mcea.mcea(mcea.alignment(of), layout.relevant) - expected).max() < 1e-5
+    factors = mcea.factors(model, layout)
+    assert np.abs(factors.to_summary - m).max() < 1e-6 and np.abs(factors.from_question - s).max() < 1e-6
+    assert np.abs(mcea.mcea(mcea.alignment(factors), layout.relevant) - expected).max() < 1e-5
 
 
 def test_passages_do_not_see_a_summary_behind_them(model):
     layout = mcea.summary_last(layout_of())
     assert layout.places("summary")[0][0] > layout.places("chunk")[-1][1] - 1
     assert sorted(layout.ids) == sorted(layout_of().ids)
-    of = mcea.factors(model, layout)
-    assert not of.to_summary.any() and of.from_question.all()
-    assert not mcea.mcea(mcea.alignment(of), layout.relevant).any() and not mcea.correlation(of).any()
+    factors = mcea.factors(model, layout)
+    assert not factors.to_summary.any() and factors.from_question.all()
+    assert not mcea.mcea(mcea.alignment(factors), layout.relevant).any() and not mcea.correlation(factors).any()
 
 
 # -- the score ---------------------------------------------------------------------------------------------------------
@@ -81,17 +81,17 @@ def rows(n):
 
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(rows(n), rows(n))), st.floats(0.1, 9), st.floats(0, 0.5))
 def test_what_follows_from_the_definition(both, scale, shift):
-    of = mcea.Factors(*(np.array([row]) for row in both))
-    c, n = mcea.alignment(of), len(both[0])
+    factors = mcea.Factors(*(np.array([row]) for row in both))
+    c, n = mcea.alignment(factors), len(both[0])
     assert np.abs(c).max() <= n - 1 + 1e-9
-    moved = mcea.alignment(mcea.Factors(of.to_summary * scale + shift, of.from_question))
+    moved = mcea.alignment(mcea.Factors(factors.to_summary * scale + shift, factors.from_question))
     np.testing.assert_allclose(moved, c, atol=1e-6)  # units do not matter
-    mirrored = mcea.alignment(mcea.Factors(-of.to_summary, -of.from_question))
+    mirrored = mcea.alignment(mcea.Factors(-factors.to_summary, -factors.from_question))
     np.testing.assert_allclose(mirrored, c, atol=1e-9)  # low on both is as good as high on both
     if min(np.std(row) for row in both) > 1e-6:
-        assert mcea.correlation(of)[0] == pytest.approx(np.corrcoef(*both)[0, 1], abs=1e-6)
+        assert mcea.correlation(factors)[0] == pytest.approx(np.corrcoef(*both)[0, 1], abs=1e-6)
     else:
-        assert mcea.correlation(of)[0] == 0
+        assert mcea.correlation(factors)[0] == 0
 
 
 def test_labels_that_cannot_be():
@@ -111,10 +111,10 @@ def test_the_null_against_all_deals():
     deals = np.array([mcea.mcea(c, [i in picked for i in range(5)]) for picked in combinations(range(5), 2)])
     np.testing.assert_allclose(null.observed, mcea.mcea(c, flags))
     apart = np.abs(deals - deals.mean(0)) / deals.std(0)
-    mine = np.abs(null.observed - deals.mean(0)) / deals.std(0)
+    observed = np.abs(null.observed - deals.mean(0)) / deals.std(0)
     # One deal of ten may fall on the other side: the null's mean and spread are those of its draws.
-    np.testing.assert_allclose(null.p, (apart >= mine - 1e-9).mean(0), atol=0.11)
-    np.testing.assert_allclose(null.p_any, (apart.max(1)[:, None] >= mine - 1e-9).mean(0), atol=0.11)
+    np.testing.assert_allclose(null.p, (apart >= observed - 1e-9).mean(0), atol=0.11)
+    np.testing.assert_allclose(null.p_any, (apart.max(1)[:, None] >= observed - 1e-9).mean(0), atol=0.11)
     assert (null.low <= null.high).all() and (null.p_any >= null.p - 0.02).all()
 
 
@@ -122,12 +122,12 @@ def test_beyond_chance_or_not():
     rng = np.random.default_rng(1)
     noise = [rng.normal(size=(6, 8)) for _ in range(30)]
     flags = [[True, True, *[False] * 6]] * 30
-    for of in noise:
-        of[2, :2] += 1.5  # one layer holds something
+    for alignment in noise:
+        alignment[2, :2] += 1.5  # one layer holds something
     null = mcea.permuted(noise, flags)
     assert null.p_any[2] < 0.01 and (np.delete(null.p_any, 2) > 0.05).all()
     assert null.observed[2] > null.high[2]
-    below = mcea.permuted([-of for of in noise], flags)  # downwards as upwards
+    below = mcea.permuted([-alignment for alignment in noise], flags)  # downwards as upwards
     assert below.p_any[2] < 0.01 and below.observed[2] < below.low[2]
     again = mcea.permuted(noise, flags)
     assert all((getattr(null, name) == getattr(again, name)).all() for name in ("low", "p", "p_any"))
@@ -138,10 +138,10 @@ def test_beyond_chance_or_not():
 def test_bands_are_those_of_the_bootstrap():
     curves = np.random.default_rng(0).normal(size=(12, 3))
     groups = [i // 3 for i in range(12)]
-    of = mcea.bands(curves, groups, resamples=300)
+    bands = mcea.bands(curves, groups, resamples=300)
     for layer in range(3):
         mean = bootstrap(curves[:, layer], groups=groups, resamples=300)
-        assert of[:, layer].tolist() == [mean.value, mean.low, mean.high]
+        assert bands[:, layer].tolist() == [mean.value, mean.low, mean.high]
 
 
 # -- layouts -----------------------------------------------------------------------------------------------------------
@@ -196,9 +196,9 @@ def test_a_prompt_is_measured_once(model, own_store, monkeypatch):
     reader = LanguageModel(SimpleNamespace(model=model, name="toy", fingerprint="toy"))
     layouts, calls, factors = [layout_of(seed=i) for i in range(3)], [], mcea.factors
     monkeypatch.setattr(mcea, "factors", lambda *args: calls.append(args) or factors(*args))
-    found = mcea.measured(reader, layouts[:2])
+    measured = mcea.measured(reader, layouts[:2])
     again = mcea.measured(reader, [*layouts, layouts[0]])
     assert calls == [(model, layout) for layout in layouts]
-    for of, other, layout in zip(found, again, layouts, strict=False):
-        np.testing.assert_allclose(of.to_summary, factors(model, layout).to_summary, atol=1e-9)
-        np.testing.assert_array_equal(of.from_question, other.from_question)
+    for entry, other, layout in zip(measured, again, layouts, strict=False):
+        np.testing.assert_allclose(entry.to_summary, factors(model, layout).to_summary, atol=1e-9)
+        np.testing.assert_array_equal(entry.from_question, other.from_question)

@@ -20,11 +20,11 @@ def shown(layout, tokenizer):
 
 
 def test_prompts_and_their_controls(two_books, tokenizer):
-    found = controlled_prompts(two_books, tokenizer, share=3)
-    assert [case.book for case in found] == [book.document.id for book in two_books for _ in range(3)]
-    assert found == controlled_prompts(two_books, tokenizer, share=3)
-    assert found != controlled_prompts(two_books, tokenizer, share=3, seed=1)
-    for case in found:
+    cases = controlled_prompts(two_books, tokenizer, share=3)
+    assert [case.book for case in cases] == [book.document.id for book in two_books for _ in range(3)]
+    assert cases == controlled_prompts(two_books, tokenizer, share=3)
+    assert cases != controlled_prompts(two_books, tokenizer, share=3, seed=1)
+    for case in cases:
         book = next(book for book in two_books if book.document.id == case.book)
         question = next(q for q in book.questions if q.id == case.id)
         assert tuple(case.layouts) == CONDITIONS and case.binding == question.needs_binding and case.silver == ()
@@ -32,9 +32,9 @@ def test_prompts_and_their_controls(two_books, tokenizer):
         assert len(true.relevant) == SHOWN and 0 < sum(true.relevant) <= SHOWN - NOISE
         texts = shown(true, tokenizer)
         assert len(set(texts)) == SHOWN
-        of = {"".join(book.document[chunk].split()): chunk for chunk in passages.cut(book, tokenizer)}
-        assert [passages.relevant(book, question, of[text]) for text in texts] == list(true.relevant)
-        held = [any(passages.holds(book, of[text], span) for span in question.evidence) for text in texts]
+        chunks = {"".join(book.document[chunk].split()): chunk for chunk in passages.cut(book, tokenizer)}
+        assert [passages.relevant(book, question, chunks[text]) for text in texts] == list(true.relevant)
+        held = [any(passages.holds(book, chunks[text], span) for span in question.evidence) for text in texts]
         assert held == list(case.evidence) and any(held)
         ((start, end),) = true.places("summary")
         assert tokenizer.decode(true.ids[start:end]).strip() == book.summary.strip()
@@ -58,17 +58,17 @@ def test_silver_labels(two_books, tokenizer):
         bears = {i for i, chunk in enumerate(chunks) if passages.relevant(book, question, chunk)}
         only_who = sorted(bears - {*evidence(book, question, chunks)})
         taken[question.id] = [*sorted(right)[: n % 2], *only_who[:1], *far]
-    found = controlled_prompts(two_books, tokenizer, share=6, silver=taken)
-    assert [len(case.silver) for case in found] == [SHOWN] * 6 + [0] * 6
-    of = {"".join(book.document[chunk].split()): i for i, chunk in enumerate(chunks)}
-    for case in found[:6]:
-        numbers = [of[text] for text in shown(case.layouts["true"], tokenizer)]
+    cases = controlled_prompts(two_books, tokenizer, share=6, silver=taken)
+    assert [len(case.silver) for case in cases] == [SHOWN] * 6 + [0] * 6
+    places = {"".join(book.document[chunk].split()): i for i, chunk in enumerate(chunks)}
+    for case in cases[:6]:
+        numbers = [places[text] for text in shown(case.layouts["true"], tokenizer)]
         assert len(set(numbers)) == SHOWN
         assert [i in taken[case.id] for i in numbers] == list(case.silver)
         assert set(taken[case.id][-2:]) <= set(numbers)
         both = zip(case.silver, case.layouts["true"].relevant, strict=True)
         assert sum(flag and not gold for flag, gold in both) == 2
-    assert any(sum(case.layouts["true"].relevant) > sum(case.evidence) > 0 for case in found[:6])
+    assert any(sum(case.layouts["true"].relevant) > sum(case.evidence) > 0 for case in cases[:6])
 
 
 def test_prompts_that_cannot_be(two_books, tokenizer):

@@ -44,8 +44,8 @@ def test_a_book_s_triples(book, tokenizer):
     triples = of_book(book, tokenizer, share=4)
     assert len(triples) == 4 and of_book(book, tokenizer, share=4) == triples
     for triple in triples:
-        found = resolve(triple.document, triple.memory)
-        assert not found.repairs and tiles(triple.document, found.memory.chunks) and len(found.memory) >= 2
+        resolved = resolve(triple.document, triple.memory)
+        assert not resolved.repairs and tiles(triple.document, resolved.memory.chunks) and len(resolved.memory) >= 2
         assert triple.document.text in book.document.text and triple.path
 
 
@@ -83,11 +83,11 @@ def test_paths_in_reverse():
     memory = DocumentMemory(["雨", "归"], ["下雨停工。", "剑秋回家。"], [Span(0, 13), Span(13, len(chinese.text))])
     thought = f"<think>{PATH} a < b</think>"
     model = model_of(lambda prompt, held: thought if "Ivo" in prompt else "<outline>none</outline>")
-    found = memreader.reverse(model, [(NOTE, MEMORY_OF), (chinese, memory)])
-    assert found == [Triple(NOTE, f"{PATH} a ‹ b", said(NOTE, MEMORY_OF)), None]
+    triples = memreader.reverse(model, [(NOTE, MEMORY_OF), (chinese, memory)])
+    assert triples == [Triple(NOTE, f"{PATH} a ‹ b", said(NOTE, MEMORY_OF)), None]
     prompts = [talk[-1]["content"] for talk, *_ in model.backend.requests]
-    assert Tags(Extracted).render(found[0].memory) in prompts[0]
-    assert MEMORY.parse(example(found[0]).reply)[0].think == f"{PATH} a ‹ b"
+    assert Tags(Extracted).render(triples[0].memory) in prompts[0]
+    assert MEMORY.parse(example(triples[0]).reply)[0].think == f"{PATH} a ‹ b"
     assert memreader.reverse(model, []) == []
 
 
@@ -149,8 +149,8 @@ def test_only_what_cannot_be_read_is_asked_again(with_path):
 
 def test_the_bare_role_can_be_sampled():
     model = model_of(lambda prompt, held: right(with_path=False))
-    (some,) = paths(model, [NOTE], n=2, role=BARE)
-    assert [path.read.memory for path in some] == [MEMORY_OF] * 2
+    (drawn,) = paths(model, [NOTE], n=2, role=BARE)
+    assert [path.read.memory for path in drawn] == [MEMORY_OF] * 2
     assert "think" not in model.backend.requests[0][0][-1]["content"]
     assert paths(model, [NOTE], n=1)[0][0].read is None  # the path is missing
 
@@ -165,26 +165,26 @@ def answer_of(*said, with_path=True):
 
 def test_a_right_reply_has_full_marks():
     for with_path in (True, False):
-        found = memreader.memory_scores([CASE], answer_of(right(with_path), with_path=with_path))
-        assert found.pop("core_support") == [1.0]
-        assert found == {name: [1.0] for name in ("valid", "valid_free", "boundary_f1", "outline_recall", "unrepaired")}
+        scores = memreader.memory_scores([CASE], answer_of(right(with_path), with_path=with_path))
+        assert scores.pop("core_support") == [1.0]
+        assert scores == {name: [1.0] for name in ("valid", "valid_free", "boundary_f1", "outline_recall", "unrepaired")}
 
 
 def test_a_reply_that_cannot_be_read_has_none():
     for pair in (("no", "no"), (cut_off(right()), "no"), ("no", cut_off(right()))):
-        found = memreader.memory_scores([CASE], answer_of(*pair))
-        assert math.isnan(found.pop("core_support")[0])
-        assert all(numbers == [0.0] for numbers in found.values())
-    found = memreader.memory_scores([CASE], answer_of("no", right()))
-    assert found["valid"] == [1.0] and found["valid_free"] == [0.0] and found["boundary_f1"] == [1.0]
+        scores = memreader.memory_scores([CASE], answer_of(*pair))
+        assert math.isnan(scores.pop("core_support")[0])
+        assert all(numbers == [0.0] for numbers in scores.values())
+    scores = memreader.memory_scores([CASE], answer_of("no", right()))
+    assert scores["valid"] == [1.0] and scores["valid_free"] == [0.0] and scores["boundary_f1"] == [1.0]
 
 
 def test_borders_topics_and_cores_by_hand():
     other = DocumentMemory(["the mill", "Ivo at home"], ["A wedding.", "Ivo went away."], [Span(0, 31), Span(31, 86)])
-    found = memreader.memory_scores([CASE], answer_of(example(Triple(NOTE, PATH, said(NOTE, other))).reply))
-    assert found["boundary_f1"] == [0.0]  # 31 is 22 characters from 53
-    assert found["outline_recall"] == [0.5]
-    assert found["core_support"] == [pytest.approx((0 + 1 / 2) / 2)]  # of wedding none; of went and away the first
+    scores = memreader.memory_scores([CASE], answer_of(example(Triple(NOTE, PATH, said(NOTE, other))).reply))
+    assert scores["boundary_f1"] == [0.0]  # 31 is 22 characters from 53
+    assert scores["outline_recall"] == [0.5]
+    assert scores["core_support"] == [pytest.approx((0 + 1 / 2) / 2)]  # of wedding none; of went and away the first
 
 
 def test_recall_of_topics_is_one_to_one():

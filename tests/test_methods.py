@@ -64,15 +64,15 @@ def test_a_binding_is_known_by_its_place_or_by_a_note_and_evidence_by_its_place_
         ([toy.summaries[0], chunks[3]], (1.0, 1.0, 1.0)),
         (["Ivo bought a lamp."], (0.0, 0.0, 0.0)),
     ):
-        of = methods.needed(toy, question, methods.filled(toy, order))
-        assert (of.evidence, of.bindings, of.all) == expected and of.share == sum(expected[:2]) / 2
+        need = methods.needed(toy, question, methods.filled(toy, order))
+        assert (need.evidence, need.bindings, need.all) == expected and need.share == sum(expected[:2]) / 2
 
 
 def test_half_a_span_is_no_evidence_and_a_question_without_evidence_lacks_nothing(toy):
     shown = methods.filled(toy, [toy.memory.chunks[3]], 3)
     assert methods.needed(toy, toy.questions[0], shown).evidence == 0
-    of = methods.needed(toy, replace(toy.questions[0], evidence=(), bindings=(), gloss=""), shown)
-    assert (of.evidence, of.bindings, of.share, of.all) == (1.0, 1.0, 1.0, 1.0)
+    need = methods.needed(toy, replace(toy.questions[0], evidence=(), bindings=(), gloss=""), shown)
+    assert (need.evidence, need.bindings, need.share, need.all) == (1.0, 1.0, 1.0, 1.0)
 
 
 def test_questions_are_the_same_and_fewer_are_the_first_of_more(novels):
@@ -98,11 +98,11 @@ def test_statements_have_the_places_of_evidence_and_of_bindings(novels):
 
 def test_all_methods_fill_the_budget_and_the_evidence_suffices(novels, by):
     for name in methods.methods_of(novels):
-        found = [methods.filled(novels, some, 300) for some in methods.pieces(novels, name, by)]
-        assert len(found) == len(novels.questions)
-        assert all(0 < context.tokens <= 300 for context in found)
-        assert all(bool(context.notes) <= methods.METHODS[name].notes for context in found)
-    best = [methods.filled(novels, some, 10_000) for some in methods.pieces(novels, "evidence")]
+        contexts = [methods.filled(novels, order, 300) for order in methods.pieces(novels, name, by)]
+        assert len(contexts) == len(novels.questions)
+        assert all(0 < context.tokens <= 300 for context in contexts)
+        assert all(bool(context.notes) <= methods.METHODS[name].notes for context in contexts)
+    best = [methods.filled(novels, order, 10_000) for order in methods.pieces(novels, "evidence")]
     assert all(
         methods.needed(novels, context, best_context).all for context, best_context in zip(novels.questions, best, strict=True)
     )
@@ -127,11 +127,11 @@ def test_rankings_are_found_again_question_by_question(novels, by):
 
 
 def test_the_graph_of_several_books_keeps_their_passages_and_ties(novels):
-    of = novels.graph
-    assert [of.document[chunk] for chunk in of.chunks] == novels.memory.texts
+    joined = novels.graph
+    assert [joined.document[chunk] for chunk in joined.chunks] == novels.memory.texts
     split = len(novels.books[0].entities)
-    assert len(of.graph.entities) == split + len(novels.books[1].entities)
-    for tie in of.graph.relations:
+    assert len(joined.graph.entities) == split + len(novels.books[1].entities)
+    for tie in joined.graph.relations:
         assert (tie.source < split) == (tie.target < split)
         assert {novels.memory.books[i] for i in tie.chunks} <= {int(tie.source >= split)}
 

@@ -132,10 +132,10 @@ def test_pair_accuracy_properties(said):
     pairs, single = metrics.pair_accuracy(claims(*rows)), metrics.accuracy([r[2] for r in rows], [r[1] for r in rows])
     assert pairs.right == tuple(false is False and true is True for false, true in said)
     assert pairs.value == sum(pairs.right) / len(said) <= single.value
-    for of in (pairs, single):
+    for share in (pairs, single):
         silent = (sum(row[2] == why for row in rows) for why in NoAnswer)
-        assert (of.refused, of.unparsable) == tuple(silent) and of.total == len(rows)
-        assert of.total == of.answered + of.refused + of.unparsable
+        assert (share.refused, share.unparsable) == tuple(silent) and share.total == len(rows)
+        assert share.total == share.answered + share.refused + share.unparsable
 
 
 def test_pair_accuracy_refuses():
@@ -164,9 +164,9 @@ def test_words():
 @given(st.text(st.characters(exclude_characters="Σ")))  # its lower case depends on its place
 def test_words_leave_out_blanks_and_keep_every_letter(text):
     for unit in ("characters", "words"):
-        found = metrics.words(text, "zh", unit)
-        assert all(word.strip() for word in found)
-        assert [c for c in "".join(found) if c.isalnum()] == [c for c in fold(text) if c.isalnum()]
+        words = metrics.words(text, "zh", unit)
+        assert all(word.strip() for word in words)
+        assert [c for c in "".join(words) if c.isalnum()] == [c for c in fold(text) if c.isalnum()]
 
 
 def test_jieba_and_nltk_say_nothing():
@@ -180,23 +180,23 @@ def test_jieba_and_nltk_say_nothing():
 
 
 def test_bleu_by_hand():
-    of = metrics.bleu("the cat sat on the mat", ["the cat lay on the mat"], "en")
+    bleu = metrics.bleu("the cat sat on the mat", ["the cat lay on the mat"], "en")
     # 5 of 6 words; the-cat, on-the, the-mat of 5; on-the-mat of 4; none of 3, smoothed to half a match
-    assert of.precisions == (5 / 6, 3 / 5, 1 / 4, 0)
-    assert (of.bleu_1, of.bleu_2) == pytest.approx((5 / 6, (5 / 6 * 3 / 5) ** (1 / 2)))
-    assert of.bleu_3 == pytest.approx((5 / 6 * 3 / 5 * 1 / 4) ** (1 / 3))
-    assert of.bleu_4 == pytest.approx((5 / 6 * 3 / 5 * 1 / 4 * (1 / 2) / 3) ** (1 / 4))
-    assert of.average == pytest.approx((of.bleu_1 + of.bleu_2 + of.bleu_3 + of.bleu_4) / 4)
-    assert of.brevity_penalty == 1
+    assert bleu.precisions == (5 / 6, 3 / 5, 1 / 4, 0)
+    assert (bleu.bleu_1, bleu.bleu_2) == pytest.approx((5 / 6, (5 / 6 * 3 / 5) ** (1 / 2)))
+    assert bleu.bleu_3 == pytest.approx((5 / 6 * 3 / 5 * 1 / 4) ** (1 / 3))
+    assert bleu.bleu_4 == pytest.approx((5 / 6 * 3 / 5 * 1 / 4 * (1 / 2) / 3) ** (1 / 4))
+    assert bleu.average == pytest.approx((bleu.bleu_1 + bleu.bleu_2 + bleu.bleu_3 + bleu.bleu_4) / 4)
+    assert bleu.brevity_penalty == 1
 
 
 def test_bleu_by_hand_in_chinese():
-    of = metrics.bleu("王子见鬼", ["王子见到鬼"], "zh")  # 王子, 子见 of 3 bigrams; 王子见 of 2; 4 characters of 5
-    assert of.precisions == (1, 2 / 3, 1 / 2, 0)
-    assert of.brevity_penalty == pytest.approx(math.exp(1 - 5 / 4))
-    assert of.bleu_3 == pytest.approx(math.exp(1 - 5 / 4) * (1 / 3) ** (1 / 3))
-    of = metrics.bleu("丹麦王子死了。", ["丹麦国王死了。"], "zh", unit="words")  # 丹麦/王子/死/了/。
-    assert of.precisions == (4 / 5, 2 / 4, 1 / 3, 0)
+    bleu = metrics.bleu("王子见鬼", ["王子见到鬼"], "zh")  # 王子, 子见 of 3 bigrams; 王子见 of 2; 4 characters of 5
+    assert bleu.precisions == (1, 2 / 3, 1 / 2, 0)
+    assert bleu.brevity_penalty == pytest.approx(math.exp(1 - 5 / 4))
+    assert bleu.bleu_3 == pytest.approx(math.exp(1 - 5 / 4) * (1 / 3) ** (1 / 3))
+    bleu = metrics.bleu("丹麦王子死了。", ["丹麦国王死了。"], "zh", unit="words")  # 丹麦/王子/死/了/。
+    assert bleu.precisions == (4 / 5, 2 / 4, 1 / 3, 0)
 
 
 LETTERS = st.lists(st.sampled_from("abcd"), min_size=4, max_size=12)
@@ -204,11 +204,11 @@ LETTERS = st.lists(st.sampled_from("abcd"), min_size=4, max_size=12)
 
 @given(LETTERS, LETTERS)
 def test_bleu_is_nltks_where_nothing_needs_smoothing(said, reference):
-    of = metrics.bleu(" ".join(said), " ".join(reference), "en")
-    for n, score in enumerate((of.bleu_1, of.bleu_2, of.bleu_3, of.bleu_4), start=1):
-        if all(of.precisions[:n]):
+    bleu = metrics.bleu(" ".join(said), " ".join(reference), "en")
+    for n, score in enumerate((bleu.bleu_1, bleu.bleu_2, bleu.bleu_3, bleu.bleu_4), start=1):
+        if all(bleu.precisions[:n]):
             assert score == pytest.approx(sentence_bleu([reference], said, weights=[1 / n] * n))
-        elif not of.precisions[0]:
+        elif not bleu.precisions[0]:
             assert score == 0
 
 
@@ -242,12 +242,12 @@ def test_rouge_l_by_hand():
 
 def test_meteor_by_hand():
     # ran/running have one stem: 3 words of 3, of 4 asked for; F = P·R / (0.9·P + 0.1·R); 2 chunks of 3 words
-    of = metrics.meteor("boy runs home", "boy was running home", "en", synonyms=False)
+    meteor = metrics.meteor("boy runs home", "boy was running home", "en", synonyms=False)
     f_mean = 0.75 / (0.9 + 0.1 * 0.75)
-    assert of.matching == "exact+stem" and of.value == pytest.approx(f_mean * (1 - 0.5 * (2 / 3) ** 3))
+    assert meteor.matching == "exact+stem" and meteor.value == pytest.approx(f_mean * (1 - 0.5 * (2 / 3) ** 3))
     # 4 characters of 4, of 5 asked for; 王子见 and 鬼: 2 chunks of 4
-    of = metrics.meteor("王子见鬼。", ["王子见到鬼"], "zh")
-    assert of.matching == "exact+stem" and of.value == pytest.approx(0.8 / (0.9 + 0.1 * 0.8) * (1 - 0.5 * (2 / 4) ** 3))
+    meteor = metrics.meteor("王子见鬼。", ["王子见到鬼"], "zh")
+    assert meteor.matching == "exact+stem" and meteor.value == pytest.approx(0.8 / (0.9 + 0.1 * 0.8) * (1 - 0.5 * (2 / 4) ** 3))
 
 
 def test_meteor_says_when_it_used_synonyms(monkeypatch):
@@ -255,8 +255,8 @@ def test_meteor_says_when_it_used_synonyms(monkeypatch):
     reader = SimpleNamespace(synsets=lambda word: [SimpleNamespace(lemmas=lambda: [lemma])] if word == "quick" else [])
     said, reference = "the automobile was quick", "the car was fast"
     monkeypatch.setattr(metrics, "_wordnet", lambda: reader)
-    of = metrics.meteor(said, reference, "en")  # the, was, quick = fast: 3 of 4 words, 2 chunks
-    assert of.matching == "exact+stem+synonym" and of.value == pytest.approx(0.75 * (1 - 0.5 * (2 / 3) ** 3))
+    meteor = metrics.meteor(said, reference, "en")  # the, was, quick = fast: 3 of 4 words, 2 chunks
+    assert meteor.matching == "exact+stem+synonym" and meteor.value == pytest.approx(0.75 * (1 - 0.5 * (2 / 3) ** 3))
     assert metrics.meteor(said, reference, "en", synonyms=False) == metrics.Meteor(0.25, "exact+stem")
     monkeypatch.setattr(metrics, "_wordnet", lambda: None)
     assert metrics.meteor(said, reference, "en") == metrics.Meteor(0.25, "exact+stem")
@@ -292,11 +292,11 @@ def test_drawing_in_pieces_changes_nothing(monkeypatch):
 @settings(max_examples=30)
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=20), st.integers(0, 3))
 def test_bootstrap_properties(values, seed):
-    of = metrics.bootstrap(values, resamples=200, seed=seed)
-    assert min(values) - 1e-9 <= of.low <= of.high <= max(values) + 1e-9
-    assert of == metrics.bootstrap(np.array(values), resamples=200, seed=seed)
+    interval = metrics.bootstrap(values, resamples=200, seed=seed)
+    assert min(values) - 1e-9 <= interval.low <= interval.high <= max(values) + 1e-9
+    assert interval == metrics.bootstrap(np.array(values), resamples=200, seed=seed)
     wider = metrics.bootstrap(values, resamples=200, seed=seed, level=0.99)
-    assert wider.low <= of.low and of.high <= wider.high
+    assert wider.low <= interval.low and interval.high <= wider.high
 
 
 def test_each_value_its_own_group_is_the_plain_bootstrap():
@@ -320,10 +320,10 @@ def test_means_of_groups_from_their_sums(rows, seed):
 def test_what_rounding_leaves_of_zero_is_zero(groups):
     """0.1 + 0.2 - 0.3 is not 0 in floating point; an interval that ends there must not leave 0 out."""
     a, b = [0.3, 0.0, 0.0, 0.3, 0.0, 0.0], [0.0, 0.1, 0.2, 0.0, 0.1, 0.2]
-    of = metrics.paired_bootstrap(a, b, groups=groups, resamples=400)
+    difference = metrics.paired_bootstrap(a, b, groups=groups, resamples=400)
     if groups:
-        assert (of.low, of.high, of.p) == (0, 0, 1)
-    assert all(end == 0 or abs(end) > 1e-9 for end in (of.low, of.high))
+        assert (difference.low, difference.high, difference.p) == (0, 0, 1)
+    assert all(end == 0 or abs(end) > 1e-9 for end in (difference.low, difference.high))
 
 
 def test_groups_of_unequal_size_by_hand():
@@ -335,11 +335,11 @@ def test_paired_bootstrap_finds_what_two_intervals_hide():
     rng = np.random.default_rng(5)
     hard = rng.normal(size=80)
     a, b = hard + 0.3 + rng.normal(scale=0.3, size=80), hard + rng.normal(scale=0.3, size=80)
-    of = metrics.paired_bootstrap(a, b)
-    assert of.value == pytest.approx(a.mean() - b.mean()) and of.low > 0 and of.p < 0.01
+    difference = metrics.paired_bootstrap(a, b)
+    assert difference.value == pytest.approx(a.mean() - b.mean()) and difference.low > 0 and difference.p < 0.01
     assert metrics.bootstrap(a).low < metrics.bootstrap(b).high
     t = stats.ttest_rel(a, b).confidence_interval()
-    assert (of.low, of.high) == pytest.approx((t.low, t.high), abs=0.02)
+    assert (difference.low, difference.high) == pytest.approx((t.low, t.high), abs=0.02)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
@@ -353,9 +353,9 @@ def test_p_value_is_near_the_t_tests(shift):
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=15))
 def test_paired_bootstrap_properties(pairs):
     a, b = np.array(pairs).T
-    of, back = metrics.paired_bootstrap(a, b, resamples=200), metrics.paired_bootstrap(b, a, resamples=200)
-    assert (of.value, of.low, of.high) == pytest.approx((-back.value, -back.high, -back.low), abs=1e-9)
-    assert of.p == back.p and 0 < of.p <= 1
+    difference, back = metrics.paired_bootstrap(a, b, resamples=200), metrics.paired_bootstrap(b, a, resamples=200)
+    assert (difference.value, difference.low, difference.high) == pytest.approx((-back.value, -back.high, -back.low), abs=1e-9)
+    assert difference.p == back.p and 0 < difference.p <= 1
     assert metrics.paired_bootstrap(a, a, resamples=200).p == 1
 
 
@@ -392,8 +392,8 @@ def test_paired_bootstrap_keeps_groups():
 
 def test_bootstrap_of_two_values_by_hand():
     # samples (0,0), (0,1), (1,0), (1,1): the mean is 0, 1/2, 1 with probability 1/4, 1/2, 1/4
-    of = metrics.bootstrap([0, 1], level=0.4)  # the quantiles at 0.3 and 0.7
-    assert of == metrics.Interval(0.5, 0.5, 0.5, 2)
+    interval = metrics.bootstrap([0, 1], level=0.4)  # the quantiles at 0.3 and 0.7
+    assert interval == metrics.Interval(0.5, 0.5, 0.5, 2)
     assert metrics.bootstrap([0, 1], level=0.6) == metrics.Interval(0.5, 0.0, 1.0, 2)  # at 0.2 and 0.8
 
 
@@ -403,8 +403,8 @@ def test_only_groups_cover_questions_that_hang_together(groups, low, high):
     for repetition in range(300):
         values = np.repeat(rng.normal(size=25), 6)  # six questions a book share its difficulty
         values += rng.normal(scale=0.5, size=150)
-        of = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
-        covered.append(of.low <= 0 <= of.high)
+        interval = metrics.bootstrap(values, groups=groups, resamples=400, seed=repetition)
+        covered.append(interval.low <= 0 <= interval.high)
     assert low <= np.mean(covered) <= high
 
 

@@ -61,8 +61,8 @@ def test_every_part_is_where_it_is_said_to_be(task, chunks, summary, language):
 
 def test_questions_on_one_text_begin_alike_to_the_end_of_the_summary():
     summary = "Ann is the smith. Tom is the miller."
-    some = [write("qa", {"question": "Who?"}, ["A."], summary), write("qa", {"question": "Why?"}, ["B."], summary)]
-    assert len(commonprefix([written.text for written in some])) > some[0].summary.end
+    prompts = [write("qa", {"question": "Who?"}, ["A."], summary), write("qa", {"question": "Why?"}, ["B."], summary)]
+    assert len(commonprefix([written.text for written in prompts])) > prompts[0].summary.end
 
 
 @pytest.mark.parametrize(
@@ -103,30 +103,30 @@ def test_passages_hold_the_evidence_among_noise(book, tokenizer):
 
 
 def test_what_summary_and_evidence_answer_names_the_answer(book, tokenizer):
-    chunks, found = passages.cut(book, tokenizer), list(answerable(book, tokenizer, Chance("test")))
-    for question, _, right in found:
+    chunks, cases = passages.cut(book, tokenizer), list(answerable(book, tokenizer, Chance("test")))
+    for question, _, right in cases:
         text = passages.shown(book, [chunks[i] for i in right]) + book.summary
         parts = question.answer.split(book.voice.say.AND) if question.kind in passages.PAIRS else [question.answer]
         assert question.kind in passages.COUNTED or all(part.lower() in text.lower() for part in parts)
-    assert len(found) >= 24  # enough for one task alone
+    assert len(cases) >= 24  # enough for one task alone
 
 
 def test_silver_takes_the_place_of_gold(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
     silver = {question.id: [3, 5] for question in book.questions[:30] if question.kind not in passages.WHOLE}  # mostly wrong
-    found = list(mixed(book, tokenizer, Chance("test"), silver=silver))
-    assert {question.id for question, *_ in found} == set(silver)
-    assert all({chunks[3], chunks[5]} <= set(shown) and len(set(shown)) == len(shown) for _, _, shown in found)
+    cases = list(mixed(book, tokenizer, Chance("test"), silver=silver))
+    assert {question.id for question, *_ in cases} == set(silver)
+    assert all({chunks[3], chunks[5]} <= set(shown) and len(set(shown)) == len(shown) for _, _, shown in cases)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_variant_has_its_share_of_each_task(variant, book, tokenizer):
-    found = examples(book, tokenizer, variant)
-    assert found == examples(book, tokenizer, variant)
+    drawn = examples(book, tokenizer, variant)
+    assert drawn == examples(book, tokenizer, variant)
     recipe = VARIANTS[variant]
-    assert Counter(example.role for example in found) == recipe.shares
-    assert len(found) == sum(VARIANTS["full"].shares.values())
-    for example in found:
+    assert Counter(example.role for example in drawn) == recipe.shares
+    assert len(drawn) == sum(VARIANTS["full"].shares.values())
+    for example in drawn:
         assert (f"<summary>\n{book.summary}\n</summary>" in example.prompt) == recipe.summary
         assert example.book == book.document.id and not ROLES[example.role].parse(example.reply)[1]  # no repairs
 
@@ -139,8 +139,8 @@ def test_variants_are_asked_the_same(book, tokenizer):
         assert len(other.prompt) < len(example.prompt) - len(book.summary)
     for variant, task in (("no_claims", "qa"), ("no_qa", "claim")):
         more = [example for example in examples(book, tokenizer, variant) if example.role == task]
-        mine = [example for example in full if example.role == task]
-        assert more[: len(mine)] == mine and len(more) > len(mine)
+        fewer = [example for example in full if example.role == task]
+        assert more[: len(fewer)] == fewer and len(more) > len(fewer)
     refused(lambda: examples(book, tokenizer, "half"), "variant='half': expected one of full, no_summary")
 
 
@@ -153,16 +153,16 @@ def test_claims_are_true_as_often_as_false(two_books, tokenizer):
 
 
 def test_the_same_questions_in_each_task(two_books, tokenizer):
-    some = drawn_questions(two_books, tokenizer, 4)
-    assert {task: len(of) for task, of in some.items()} == {"qa": 8, "choice": 8, "claim": 16}
-    assert some == drawn_questions(two_books, tokenizer, 4) != drawn_questions(two_books, tokenizer, 4, seed=1)
-    assert [posed.question for posed in some["qa"]] == [posed.question for posed in some["choice"]]
-    for posed, true, false in zip(some["qa"], some["claim"][::2], some["claim"][1::2], strict=True):
+    drawn = drawn_questions(two_books, tokenizer, 4)
+    assert {task: len(cases) for task, cases in drawn.items()} == {"qa": 8, "choice": 8, "claim": 16}
+    assert drawn == drawn_questions(two_books, tokenizer, 4) != drawn_questions(two_books, tokenizer, 4, seed=1)
+    assert [posed.question for posed in drawn["qa"]] == [posed.question for posed in drawn["choice"]]
+    for posed, true, false in zip(drawn["qa"], drawn["claim"][::2], drawn["claim"][1::2], strict=True):
         assert posed.question == true.question == false.question
         assert (true.gold.answer, false.gold.answer) == ("TRUE", "FALSE")
         assert posed.query != true.query != false.query and posed.right == true.right
     more = drawn_questions(two_books, tokenizer, 6)["qa"]
-    assert [posed.question for posed in more[:4]] == [posed.question for posed in some["qa"][:4]]
+    assert [posed.question for posed in more[:4]] == [posed.question for posed in drawn["qa"][:4]]
 
 
 def said(task, texts):
@@ -173,21 +173,21 @@ def said(task, texts):
 
 
 def test_scores_and_what_cannot_be_read(two_books, tokenizer):
-    for task, some in drawn_questions(two_books, tokenizer, 3).items():
-        right = [ROLES[task].render(case.gold) for case in some]
-        found = scores(some, said(task, right))
-        numbers = [number for number in found[MAIN[task]] if not math.isnan(number)]
-        assert numbers == [1.0] * 6 and found["valid"] == found["valid_free"] == [1.0] * len(some)
-        worse = scores(some, said(task, [right[0], "", *right[2:]]))
-        assert sum(worse["valid"]) == sum(worse["valid_free"]) == len(some) - 1
+    for task, cases in drawn_questions(two_books, tokenizer, 3).items():
+        right = [ROLES[task].render(case.gold) for case in cases]
+        marks = scores(cases, said(task, right))
+        numbers = [number for number in marks[MAIN[task]] if not math.isnan(number)]
+        assert numbers == [1.0] * 6 and marks["valid"] == marks["valid_free"] == [1.0] * len(cases)
+        worse = scores(cases, said(task, [right[0], "", *right[2:]]))
+        assert sum(worse["valid"]) == sum(worse["valid_free"]) == len(cases) - 1
         assert np.nansum(worse[MAIN[task]]) == 5
         if task == "qa":
-            assert found["em"] == [1.0] * 6
-            half = scores(some, said(task, [text + " and nobody else at all" for text in right]))
+            assert marks["em"] == [1.0] * 6
+            half = scores(cases, said(task, [text + " and nobody else at all" for text in right]))
             assert set(half["em"]) == {0.0} and 0 < sum(half["f1"]) < 6
         else:
             held = [replace(case, free="no idea", calls=2, unread=("why",)) for case in said(task, right)]
-            assert sum(scores(some, held)["valid"]) == len(some) and not sum(scores(some, held)["valid_free"])
+            assert sum(scores(cases, held)["valid"]) == len(cases) and not sum(scores(cases, held)["valid_free"])
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=6), max_size=6))
@@ -198,8 +198,8 @@ def test_tokens_read_once_are_the_distinct_beginnings(rows):
 @given(st.integers(1, 5), st.integers(1, 4), st.data())
 def test_average_ranks_against_scipy(systems, settings, data):
     table = [[data.draw(st.sampled_from([0.1, 0.2, 0.3])) for _ in range(settings)] for _ in range(systems)]
-    found = average_ranks({f"s{i}": dict(enumerate(row)) for i, row in enumerate(table)})
-    np.testing.assert_allclose(list(found.values()), rankdata(-np.array(table), axis=0).mean(1))
+    ranks = average_ranks({f"s{i}": dict(enumerate(row)) for i, row in enumerate(table)})
+    np.testing.assert_allclose(list(ranks.values()), rankdata(-np.array(table), axis=0).mean(1))
 
 
 def test_ranks_that_cannot_be():

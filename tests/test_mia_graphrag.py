@@ -67,19 +67,19 @@ def test_who_shares_a_statement_is_tied():
 def test_ties_of_gold_replies_are_those_of_the_log(book, tokenizer):
     """A perfect reader's descriptions tie those who are tied in the log, and hardly anybody else."""
     chunks, places = passages.cut(book, tokenizer), passages.settings(book)
-    language, found = book.document.language, set()
+    language, pairs = book.document.language, set()
     for i, chunk in enumerate(chunks):
         statements = passages.statements(book, chunk.start, chunk.end) or []
         read = graphrag.read_off(i, described(book, statements, places), language)
-        found |= {frozenset(pair[:2]) for pair in read.relations}
+        pairs |= {frozenset(pair[:2]) for pair in read.relations}
     log = graphrag.of_story(book, chunks)
-    tied = {frozenset((log.entities[of.source].name, log.entities[of.target].name)) for of in log.relations}
-    assert len(found & tied) > 40 and len(found & tied) / len(found) > 0.7
+    tied = {frozenset((log.entities[relation.source].name, log.entities[relation.target].name)) for relation in log.relations}
+    assert len(pairs & tied) > 40 and len(pairs & tied) / len(pairs) > 0.7
 
 
 names = st.sampled_from(["Ann", "ann", "The Mill", "the mill", "mill", "Tom", "剑秋"])
 said = st.sampled_from(["It rained.", "She left.", ""])
-entities, ties = (st.lists(st.tuples(*of, said), max_size=4).map(tuple) for of in ([names], [names, names]))
+entities, ties = (st.lists(st.tuples(*ends, said), max_size=4).map(tuple) for ends in ([names], [names, names]))
 tellings = st.lists(st.builds(graphrag.Told, st.integers(0, 9), entities, ties), max_size=6)
 
 
@@ -130,7 +130,7 @@ def test_the_gold_graph(book, tokenizer):
 def toy(n=30, seed=0):
     rng = np.random.default_rng(seed)
     said = (("word " * int(rng.integers(1, 9)), tuple(rng.permutation(12)[:3].tolist())) for _ in range(n))
-    entities = tuple(graphrag.Entity(f"name{i}", *of) for i, of in enumerate(said))
+    entities = tuple(graphrag.Entity(f"name{i}", *rest) for i, rest in enumerate(said))
     ends = sorted({tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(3 * n)})
     relations = (graphrag.Relation(a, b, f"name{a} met name{b}.", (int(rng.integers(12)),)) for a, b in ends)
     return graphrag.Graph("novel", entities, tuple(relations))
@@ -146,23 +146,23 @@ def count(text):
 @given(st.integers(1, 900), st.lists(st.integers(0, 29), unique=True, max_size=20), st.integers(0, 3))
 def test_a_context_is_within_its_budget_and_in_order(budget, picked, seed):
     graph = toy(seed=seed)
-    of = graphrag.assembled(graph, picked, PLACES, CUT, budget, count)
-    assert of.tokens == count(of.text) <= budget
-    assert of.entities == tuple(picked[: len(of.entities)])
-    assert of.relations == tuple(graphrag.ties(graph, picked)[: len(of.relations)])
-    assert of.chunks == tuple(graphrag.sources(graph, picked)[: len(of.chunks)])
-    at = [of.text.index(heading) for heading in graphrag.HEADINGS["en"] if heading in of.text]
-    assert at == sorted(at) and len(at) == bool(of.entities) + bool(of.relations) + bool(of.chunks)
-    assert all(f"name{i}: " in of.text for i in of.entities)
-    assert all(PLACES[CUT[i]].strip() in of.text for i in of.chunks)
-    assert count(of.text.split(graphrag.HEADINGS["en"][1])[0]) <= budget * 0.25 or not of.entities
+    context = graphrag.assembled(graph, picked, PLACES, CUT, budget, count)
+    assert context.tokens == count(context.text) <= budget
+    assert context.entities == tuple(picked[: len(context.entities)])
+    assert context.relations == tuple(graphrag.ties(graph, picked)[: len(context.relations)])
+    assert context.chunks == tuple(graphrag.sources(graph, picked)[: len(context.chunks)])
+    at = [context.text.index(heading) for heading in graphrag.HEADINGS["en"] if heading in context.text]
+    assert at == sorted(at) and len(at) == bool(context.entities) + bool(context.relations) + bool(context.chunks)
+    assert all(f"name{i}: " in context.text for i in context.entities)
+    assert all(PLACES[CUT[i]].strip() in context.text for i in context.chunks)
+    assert count(context.text.split(graphrag.HEADINGS["en"][1])[0]) <= budget * 0.25 or not context.entities
 
 
 def test_room_that_is_left_goes_on():
     graph = toy()
-    of = graphrag.assembled(graph, [0], PLACES, CUT, 2000, count)
-    assert (of.entities, of.relations) == ((0,), tuple(graphrag.ties(graph, [0])))
-    assert of.chunks == tuple(graphrag.sources(graph, [0]))
+    context = graphrag.assembled(graph, [0], PLACES, CUT, 2000, count)
+    assert (context.entities, context.relations) == ((0,), tuple(graphrag.ties(graph, [0])))
+    assert context.chunks == tuple(graphrag.sources(graph, [0]))
     bare = graphrag.Graph("novel", graph.entities, ())
     assert len(graphrag.assembled(bare, [0, 1], PLACES, CUT, 40, count).chunks) >= 3  # nothing went to relations
     assert graphrag.assembled(graph, [], PLACES, CUT, 50, count).text == ""
@@ -170,13 +170,13 @@ def test_room_that_is_left_goes_on():
 
 @given(st.lists(st.integers(0, 29), unique=True, min_size=1, max_size=20), st.integers(0, 3))
 def test_ties_between_those_found_come_first(picked, seed):
-    graph, mine = toy(seed=seed), set(picked)
-    found = graphrag.ties(graph, picked)
-    inside = [{graph.relations[i].source, graph.relations[i].target} <= mine for i in found]
-    assert inside == sorted(inside, reverse=True) and len(set(found)) == len(found)
-    both = [i for i, relation in enumerate(graph.relations) if {relation.source, relation.target} <= mine]
-    assert set(both) <= set(found) and len(found) - len(both) <= graphrag.TIES * len(mine)
-    ranks = [graph.degrees[graph.relations[i].source] + graph.degrees[graph.relations[i].target] for i in found]
+    graph, chosen = toy(seed=seed), set(picked)
+    tied = graphrag.ties(graph, picked)
+    inside = [{graph.relations[i].source, graph.relations[i].target} <= chosen for i in tied]
+    assert inside == sorted(inside, reverse=True) and len(set(tied)) == len(tied)
+    both = [i for i, relation in enumerate(graph.relations) if {relation.source, relation.target} <= chosen]
+    assert set(both) <= set(tied) and len(tied) - len(both) <= graphrag.TIES * len(chosen)
+    ranks = [graph.degrees[graph.relations[i].source] + graph.degrees[graph.relations[i].target] for i in tied]
     assert ranks[: len(both)] == sorted(ranks[: len(both)], reverse=True)
 
 
@@ -193,10 +193,10 @@ def test_questions_on_the_whole(language):
         return json.dumps({"questions": ["Why?", "How?"]}) if "niece" in prompt else "no idea"
 
     model = LanguageModel(Stub(to_last(say)))
-    found = graphrag.sense_questions(model, document, CHUNKS)
-    assert found[0].questions == ("Why?", "How?", "At what price?", "For whom?", "And then?") and not found[0].invalid
-    assert found[1] == graphrag.Posed(1, ())  # too few count as none
-    assert not found[2].questions and found[2].invalid
+    posed = graphrag.sense_questions(model, document, CHUNKS)
+    assert posed[0].questions == ("Why?", "How?", "At what price?", "For whom?", "And then?") and not posed[0].invalid
+    assert posed[1] == graphrag.Posed(1, ())  # too few count as none
+    assert not posed[2].questions and posed[2].invalid
     assert graphrag.sense_questions(model, document, []) == []
     questions = [("Why?", "Ann {left}."), ("How?", "")]
     said = graphrag.sense_answers(LanguageModel(Stub(to_last(lambda prompt: f" {len(prompt)} "))), questions, language)
@@ -227,7 +227,7 @@ def longer(prompt):
 def ideal(prompt):
     """Counts what is said, each thing once; of equals the shorter is better."""
     said = (text.replace("。", ". ").rstrip(". ").split(". ") for text in shown(prompt))
-    first, second = ((len(set(some)), -len(some)) for some in said)
+    first, second = ((len(set(sentences)), -len(sentences)) for sentences in said)
     return verdict_of(first >= second)
 
 
@@ -241,8 +241,8 @@ def test_each_pair_is_shown_in_both_orders(language):
     a, b = PAIRS[0].a.strip(), PAIRS[0].b
     assert {tuple(shown(prompt)) for prompt in model.requests[:2]} == {(a, b), (b, a)}
     assert [verdict.outcome("Diversity") for verdict in verdicts] == ["a"] * 9
-    of = graphrag.win_rates(PAIRS, verdicts)
-    assert set(of) == set(graphrag.CRITERIA) and of["Overall"].a == 1 and of["Overall"].first.value == 0.5
+    rates = graphrag.win_rates(PAIRS, verdicts)
+    assert set(rates) == set(graphrag.CRITERIA) and rates["Overall"].a == 1 and rates["Overall"].first.value == 0.5
     other = [replace(pair, a=pair.b, b=pair.a) for pair in PAIRS]
     assert graphrag.win_rates(other, graphrag.judged(model, other, language))["Overall"].b == 1
     assert set(model.requests[18:]) == set(model.requests[:18])  # the same two orders
@@ -251,12 +251,12 @@ def test_each_pair_is_shown_in_both_orders(language):
 def test_who_takes_the_first_and_who_cannot_be_read():
     always = graphrag.judged(Model(lambda prompt: verdict_of(True)), PAIRS)
     refused(lambda: graphrag.win_rates([], []), "no comparisons")
-    of = graphrag.win_rates(PAIRS, always)["Comprehensiveness"]
-    assert (of.a, of.b, of.tie, of.unread, of.score.value, of.first.value) == (0, 0, 1, 0, 0.5, 1)
+    rate = graphrag.win_rates(PAIRS, always)["Comprehensiveness"]
+    assert (rate.a, rate.b, rate.tie, rate.unread, rate.score.value, rate.first.value) == (0, 0, 1, 0, 0.5, 1)
     mute = graphrag.judged(Model(lambda prompt: longer(prompt) if "What of 1?" in prompt else "both"), PAIRS)
-    of = graphrag.win_rates(PAIRS, mute)["Overall"]
-    assert (of.n, of.unread) == (9, pytest.approx(8 / 9)) and of.a == pytest.approx(1 / 9)
-    assert of.score.value == pytest.approx((1 + 8 / 2) / 9)
+    rate = graphrag.win_rates(PAIRS, mute)["Overall"]
+    assert (rate.n, rate.unread) == (9, pytest.approx(8 / 9)) and rate.a == pytest.approx(1 / 9)
+    assert rate.score.value == pytest.approx((1 + 8 / 2) / 9)
 
 
 sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name in graphrag.CRITERIA})
@@ -266,20 +266,20 @@ sides = st.none() | st.fixed_dictionaries({name: st.sampled_from("ab") for name 
 def test_shares_add_up_and_the_interval_is_the_bootstraps(verdicts):
     pairs = [replace(PAIRS[0], group=f"book {i % 4}") for i in range(len(verdicts))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "bootstrap", lambda x, **of: bootstrap(x, **of, resamples=50))
-        for criterion, of in graphrag.win_rates(pairs, verdicts).items():
-            assert of.a + of.b + of.tie + of.unread == pytest.approx(1) and of.n == len(verdicts)
+        patch.setattr(metrics, "bootstrap", lambda x, **options: bootstrap(x, **options, resamples=50))
+        for criterion, rate in graphrag.win_rates(pairs, verdicts).items():
+            assert rate.a + rate.b + rate.tie + rate.unread == pytest.approx(1) and rate.n == len(verdicts)
             score = [{"a": 1, "b": 0}.get(verdict.outcome(criterion), 0.5) for verdict in verdicts]
-            assert of.score is None if len(score) < 2 else of.score.value == pytest.approx(np.mean(score))
-            assert of.first is None or 0 <= of.first.value <= 1
+            assert rate.score is None if len(score) < 2 else rate.score.value == pytest.approx(np.mean(score))
+            assert rate.first is None or 0 <= rate.first.value <= 1
 
 
 def test_preferences_that_the_log_bears_out(book):
     language = book.document.language
-    found = graphrag.gold_preferences(book, 6)
-    assert found == graphrag.gold_preferences(book, 6)
-    assert [preference.kind for preference in found] == ["removed", "doubled", "swapped"] * 6
-    for preference in found:
+    preferences = graphrag.gold_preferences(book, 6)
+    assert preferences == graphrag.gold_preferences(book, 6)
+    assert [preference.kind for preference in preferences] == ["removed", "doubled", "swapped"] * 6
+    for preference in preferences:
         facts, worse = (text.rstrip(".。").split(STOP[language]) for text in (preference.comparison.a, preference.comparison.b))
         n = len(facts)
         assert 3 <= n <= passages.FACTS[language] and len(set(facts)) == n and preference.comparison.group == book.document.id
@@ -288,11 +288,11 @@ def test_preferences_that_the_log_bears_out(book):
 
 
 def test_how_well_a_judge_agrees(book):
-    found = graphrag.gold_preferences(book, 6)
+    preferences = graphrag.gold_preferences(book, 6)
 
     def agreed(judge):
-        verdicts = graphrag.judged(Model(judge), [preference.comparison for preference in found], book.document.language)
-        return {kind: of.value for kind, of in graphrag.agreement(found, verdicts).items()}
+        verdicts = graphrag.judged(Model(judge), [preference.comparison for preference in preferences], book.document.language)
+        return {kind: share.value for kind, share in graphrag.agreement(preferences, verdicts).items()}
 
     assert agreed(ideal) == dict.fromkeys(("removed", "doubled", "swapped", "all"), 1)
     assert agreed(longer).items() >= {"removed": 1, "doubled": 0}.items()
@@ -327,8 +327,8 @@ def test_each_fact_is_told_by_its_own_words(log):
 
 
 def test_a_person_has_the_facts_that_name_them(log):
-    assert set().union(*log.of.values()) == set(log.facts)
-    for person, facts in log.of.items():
+    assert set().union(*log.facts_of.values()) == set(log.facts)
+    for person, facts in log.facts_of.items():
         names = log.names(person)
         assert len(names) == 1 + (log.book.world.people[person].guise is not None)
         says = [log.facts[name].says for name in facts]
@@ -350,12 +350,12 @@ def test_what_a_gold_graph_holds(log, graph, chunks):
     assert len(held.entities) == len(graph.entities) and len(held.relations) == len(graph.relations)
     assert len(held.chunks) == len(chunks)
     assert frozenset().union(*held.chunks) == set(log.facts)  # the book tells all of it
-    for person, facts in log.of.items():
+    for person, facts in log.facts_of.items():
         (at,) = [i for i, entity in enumerate(graph.entities) if entity.name == log.book.voice.name(person)]
         assert held.entities[at] & set(facts)
-    assert held.of(NOTHING_SHOWN) == frozenset()
-    some = replace(NOTHING_SHOWN, entities=(0, 1), relations=(2,), chunks=(3,))
-    assert held.of(some) == held.entities[0] | held.entities[1] | held.relations[2] | held.chunks[3]
+    assert held.facts(NOTHING_SHOWN) == frozenset()
+    context = replace(NOTHING_SHOWN, entities=(0, 1), relations=(2,), chunks=(3,))
+    assert held.facts(context) == held.entities[0] | held.entities[1] | held.relations[2] | held.chunks[3]
 
 
 # -- questions, retrieval, answers -------------------------------------------------------------------------------------
@@ -386,15 +386,15 @@ def test_tokens_are_counted_by_lines(log, tokenizer):
 def test_contexts_are_of_the_first_entities(log, graph, chunks, tokenizer):
     questions, name = graphrag.posed(log, 2), log.book.document.id
     ranks = {(name, question.question): tuple(range(i, i + 20)) for i, question in enumerate(questions)}
-    found = graphrag.contexts(questions, ranks, {name: graph}, {name: chunks}, graphrag.counter(tokenizer), 900, 4)
-    for i, of in enumerate(found):
-        assert of.entities == tuple(range(i, i + len(of.entities))) and 1 <= len(of.entities) <= 4
-        assert of.tokens <= 900 and of.chunks
+    contexts = graphrag.contexts(questions, ranks, {name: graph}, {name: chunks}, graphrag.counter(tokenizer), 900, 4)
+    for i, context in enumerate(contexts):
+        assert context.entities == tuple(range(i, i + len(context.entities))) and 1 <= len(context.entities) <= 4
+        assert context.tokens <= 900 and context.chunks
 
 
 def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
-    every = [tuple(range(len(some))) for some in (graph.entities, graph.relations)]
-    for person in list(log.of)[:5]:
+    every = [tuple(range(len(items))) for items in (graph.entities, graph.relations)]
+    for person in list(log.facts_of)[:5]:
         names = log.names(person)
         at = [entity.name for entity in graph.entities].index(names[0])
         said = graphrag.extract(graph, replace(NOTHING_SHOWN, entities=(at,)), names, log.language)
@@ -407,11 +407,11 @@ def test_an_extract_says_what_the_graph_says_of_somebody(log, graph):
 
 def test_a_judge_is_asked_by_name_and_shown_some_words(log):
     questions = [item for item in graphrag.posed(log, 3) if item.way == "trade"]
-    some = graphrag.compared(questions, ["Ann.", "", "Tom."], ["", "", "Tom."])
+    pairs = graphrag.compared(questions, ["Ann.", "", "Tom."], ["", "", "Tom."])
     none = graphrag.NOTHING[log.language]
-    assert [(item.a, item.b) for item in some] == [("Ann.", none), (none, none), ("Tom.", "Tom.")]
-    assert [item.question for item in some] == [item.resolved for item in questions]
-    assert {item.group for item in some} == {log.book.document.id}
+    assert [(item.a, item.b) for item in pairs] == [("Ann.", none), (none, none), ("Tom.", "Tom.")]
+    assert [item.question for item in pairs] == [item.resolved for item in questions]
+    assert {item.group for item in pairs} == {log.book.document.id}
     model = Model(lambda prompt: verdict_of(True))
     same = graphrag.alike(questions, ["Ann.", "Eve.", "Tom."])
     rate = graphrag.win_rates(same, graphrag.judged(model, same, log.language))["Overall"]

@@ -137,8 +137,8 @@ def test_a_quote_may_differ_in_its_marks_and_not_in_letters_and_stands_in_whole_
     """Where it stands is in brackets."""
     text, language = f"Before. {re.sub('[][]', '', written)}", "zh" if re.search("[\u4e00-\u9fff]", written) else "en"
     place = concepts.find(quote, Document("note", text, language), Chunk("note", 1, 8, len(text)))
-    found = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
-    assert found == f"Before. {written}"
+    marked = f"{text[: place.start]}[{text[place.start : place.end]}]{text[place.end :]}" if place else text
+    assert marked == f"Before. {written}"
 
 
 def test_deleting_a_node_takes_its_edges_and_frees_its_id():
@@ -326,10 +326,10 @@ def test_what_is_shown_fits_and_is_chosen_by_the_rule(graph, budget, language):
     assert sorted(order) == sorted(graph.nodes)
     kept, missed = [], 0
     for name in order:  # by hand, a node at a time
-        mine = {*kept, name}
-        alone = Graph("note", {key: item for key, item in graph.nodes.items() if key in mine},
-                      {key: item for key, item in graph.edges.items() if {*key[:2]} <= mine})  # fmt: skip
-        whole, left = shown_state(alone, lambda _: True, language)[0], len(graph.nodes) - len(mine)
+        tried = {*kept, name}
+        alone = Graph("note", {key: item for key, item in graph.nodes.items() if key in tried},
+                      {key: item for key, item in graph.edges.items() if {*key[:2]} <= tried})  # fmt: skip
+        whole, left = shown_state(alone, lambda _: True, language)[0], len(graph.nodes) - len(tried)
         if estimated_tokens(whole + f"\n{LEFT_OUT[language].format(n=left)}" * bool(left)) <= budget:
             kept, missed = [*kept, name], 0
         elif (missed := missed + 1) == MISSES:

@@ -472,6 +472,6 @@ def test_an_estimate_and_the_use_of_tools():
     assert small.money > 0 and not model.backend.requests
     sizes = (10, 49, 50, 149, 150)
     rows = [GraphAnswered("x", 1, 1, 1, nodes=n, uses={"lookup_source": n, "index": n > 99}) for n in sizes]
-    found = [(row.least, row.items, row.summarised, row.lookups) for row in mindgraph.tool_use(rows)]
-    assert found == [(0, 2, 0.0, 29.5), (50, 2, 0.5, 99.5), (150, 1, 1.0, 150)]
+    bands = [(row.least, row.items, row.summarised, row.lookups) for row in mindgraph.tool_use(rows)]
+    assert bands == [(0, 2, 0.0, 29.5), (50, 2, 0.5, 99.5), (150, 1, 1.0, 150)]
     assert mindgraph.tool_use([]) == []

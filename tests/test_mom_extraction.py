@@ -53,12 +53,12 @@ class Backend(Stub):
 
 def test_n_paths_are_sampled_as_the_paper_does():
     backend = Backend([GOOD, reply(("It rained", "behind.", "All of it."))])
-    found = paths(llm.LanguageModel(backend), [NOTE, NOTE], n=3)
-    assert [[path.seed for path in some] for some in found] == [[0, 1, 2]] * 2
+    sampled = paths(llm.LanguageModel(backend), [NOTE, NOTE], n=3)
+    assert [[path.seed for path in drawn] for drawn in sampled] == [[0, 1, 2]] * 2
     assert (backend.sampling.temperature, backend.sampling.top_p) == (0.7, 0.8)
-    assert [len(path.read.memory) for path in found[0]] == [2, 1, 2]
-    assert found[0][0].read.memory == DocumentMemory(["part 0", "part 1"], TWO.core, TWO.chunks)
-    assert [path.reply for path in found[0][:2]] == [path.reply for path in paths(llm.LanguageModel(backend), [NOTE], n=2)[0]]
+    assert [len(path.read.memory) for path in sampled[0]] == [2, 1, 2]
+    assert sampled[0][0].read.memory == DocumentMemory(["part 0", "part 1"], TWO.core, TWO.chunks)
+    assert [path.reply for path in sampled[0][:2]] == [path.reply for path in paths(llm.LanguageModel(backend), [NOTE], n=2)[0]]
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_n_paths_are_sampled_as_the_paper_does():
     ],
 )
 def test_a_reply_that_cannot_be_read_says_why(said, why):
-    (some,) = paths(llm.LanguageModel(Backend([said])), [NOTE], n=1)
-    assert some[0].read is None and why in some[0].invalid
+    (drawn,) = paths(llm.LanguageModel(Backend([said])), [NOTE], n=1)
+    assert drawn[0].read is None and why in drawn[0].invalid
 
 
 def test_languages_are_asked_in_their_own_words():
     backend = Backend()
-    assert [len(some) for some in paths(llm.LanguageModel(backend), [NOTE, CHINESE, NOTE], n=2)] == [2, 2, 2]
+    assert [len(drawn) for drawn in paths(llm.LanguageModel(backend), [NOTE, CHINESE, NOTE], n=2)] == [2, 2, 2]
     refused(lambda: paths(llm.LanguageModel(backend), [Document("f", "Il pleut.", "fr")], n=1), "no prompt in 'fr'")
     refused(lambda: paths(llm.LanguageModel(backend), [NOTE], n=0), "at least one path")
 
@@ -152,7 +152,7 @@ def test_completeness_is_its_formula():
     (terms,) = conditionals(llm.LanguageModel(Backend()), NOTE, [TWO])
     words = [NOTE[chunk].split() for chunk in TWO.chunks]
     pairs = zip(words, TWO.core, strict=True)
-    nats = [sum(1 if word in core else 3 for word in some) / len(some) for some, core in pairs]
+    nats = [sum(1 if word in core else 3 for word in passage) / len(passage) for passage, core in pairs]
     assert np.allclose(terms[0], np.exp(nats)) and terms[1].tolist() == [1, 2]
     with np.errstate(divide="ignore"):
         assert completeness(llm.LanguageModel(Backend()), NOTE, [TWO]).tolist() == [math.inf]
@@ -212,11 +212,11 @@ def test_a_long_document_is_read_in_windows(tokenizer):
     assert all(len(tokenizer(text)["input_ids"]) <= 100 for text in texts[:-1])
     two = reply(("It rained", "home", "Rain."), ("Then", "slept.", "Sleep."))
     backend = Backend([reply(("Day", "slept.", "A day.")), "nothing", two])
-    found = extract(llm.LanguageModel(backend), document, tokenizer, n=3, size=100)
-    assert tiles(document, found.memory.chunks)
+    extracted = extract(llm.LanguageModel(backend), document, tokenizer, n=3, size=100)
+    assert tiles(document, extracted.memory.chunks)
     texts = [Document("part", text) for text in texts]
     for part, text, (whole, _, two) in zip(parts, texts, paths(llm.LanguageModel(backend), texts, n=3), strict=True):
-        own = [chunk for chunk in found.memory.chunks if part.start <= chunk.start < part.end]
+        own = [chunk for chunk in extracted.memory.chunks if part.start <= chunk.start < part.end]
         both = [whole.read.memory, two.read.memory]
         clear = extraction.clarity(llm.LanguageModel(backend), text, [memory.chunks for memory in both])
         best = both[choose(clear, completeness(llm.LanguageModel(backend), text, both)).best]
@@ -260,18 +260,18 @@ def test_scores_of_a_model_are_those_of_plain_forward_passes(tiny, document):
 
 def test_a_model_is_held_to_the_form(tiny, tokenizer):
     """A random model writes memories that can be read, or runs into its limit."""
-    (some,) = paths(tiny, [NOTE], n=2, max_new_tokens=120)
-    assert all(path.read or "cut off" in path.invalid for path in some)
-    for path in some:
+    (drawn,) = paths(tiny, [NOTE], n=2, max_new_tokens=120)
+    assert all(path.read or "cut off" in path.invalid for path in drawn)
+    for path in drawn:
         assert path.read is None or tiles(NOTE, path.read.memory.chunks)
 
 
 def test_places_are_of_their_kind(book):
-    found = places(book, share=5)
-    assert found == places(book, share=5) != places(book, share=5, seed=1) and found == sorted(found)
-    assert {kind: sum(k == kind for _, k in found) for kind in extraction.PLACES} == dict.fromkeys(extraction.PLACES, 5)
+    points = places(book, share=5)
+    assert points == places(book, share=5) != places(book, share=5, seed=1) and points == sorted(points)
+    assert {kind: sum(k == kind for _, k in points) for kind in extraction.PLACES} == dict.fromkeys(extraction.PLACES, 5)
     text, starts = book.document.text, {scene.start for scene in book.telling.scenes}
-    for at, kind in found:
+    for at, kind in points:
         assert extraction.REACH <= at <= len(text) - extraction.REACH
         assert (at in starts) == (kind == "scene")
         if kind in ("scene", "paragraph"):

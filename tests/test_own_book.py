@@ -124,7 +124,7 @@ def test_a_memory_is_used_where_it_finds_as_much_and_else_set_aside_with_its_num
     (checked,) = run.check(plain, [memory])
     assert memory.share == run.SHARE and checked.queries == run.QUERIES
     if noise == 0.3:
-        assert checked.at_half < checked.found, "the noise shrinks with its share"
+        assert checked.at_half < checked.hits, "the noise shrinks with its share"
     else:
         assert checked.passed == (noise == 0) == (not memory.aside)
         assert noise == 0 or memory.aside.startswith("finds ") and f"plain search finds {checked.plain}" in memory.aside

@@ -352,5 +352,5 @@ def test_agreement_is_that_of_the_reader_s_card(book, blocks):
         kept += [op for op in adds if op.op == "add_edge" and (op.source, op.target, op.relation) in part.edges]
         nodes, edges = node_and_edge_f1(Edits(operations=adds), Edits(operations=kept), language)
         agreement = scoring.graph_agreement(gold, part, language)
-        f1 = [2 * agreement[of].both / (agreement[of].gold + agreement[of].found) for of in ("node", "edge")]
+        f1 = [2 * agreement[of].both / (agreement[of].gold + agreement[of].built) for of in ("node", "edge")]
         assert f1 == pytest.approx([nodes, edges])

@@ -70,7 +70,7 @@ def test_overlapping_windows_make_pi_a_relation(length, width, data):
     slowly = []
     for chunk in chosen:
         slowly += [i for i in range(len(memory.items)) if dense[i, chunk] and i not in slowly]
-    assert memory.of(chosen) == tuple(slowly)
+    assert memory.items_of(chosen) == tuple(slowly)
 
 
 def test_chunk_texts_have_no_blanks_around_them():
@@ -176,7 +176,7 @@ def test_a_stack_holds_windows_of_several_widths_and_entities():
     both = of.stacked([build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people])
     assert [item.kind for item in both.items] == ["session"] * 3 + ["whole"] + ["entity"] * 2
     assert both.cover.toarray().sum(0).tolist() == [3, 3, 3, 2, 3]
-    assert both.of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")
+    assert both.items_of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")
 
 
 def test_entities_of_a_novel_stand_for_the_chunks_that_name_them(book):

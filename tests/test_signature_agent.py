@@ -75,7 +75,7 @@ def test_two_steps_by_hand(shelf):
     before, after = trace.steps
     assert (before.query, before.signature) == (ASKED[0].text, shelf.signature(start))
     assert before.chunks == shelf.search([before.query], [before.signature], 4, 0.5)[0]
-    assert before.items == shelf.memory.of(before.chunks)
+    assert before.items == shelf.memory.items_of(before.chunks)
     assert (before.action, before.confidence, before.thought, before.evidence) == ("REFINE", "MEDIUM", "So.", ("Ann sold it",))
     assert (after.query, after.signature) == ("Who fed the goats?", ("Eve is on the farm; the goats.",))
     assert after.chunks == trace.chunks == shelf.search([after.query], [after.signature], 4, 0.5)[0]
@@ -102,7 +102,7 @@ def plainly(model, shelf, posed, steps=3, top=4, k=2, alpha=0.5):
     q, sigma, evidence, seen = posed.text, shelf.signature(shelf.choose(woken, "first_k", k)), [], []  # 1, 2
     for t in range(steps):  # 3
         passages = shelf.search([q], [sigma], top, alpha)[0]  # 4
-        summaries = [shelf.memory.items[i].text for i in shelf.memory.of(passages)]  # 5
+        summaries = [shelf.memory.items[i].text for i in shelf.memory.items_of(passages)]  # 5
         earlier = [query for query in dict.fromkeys(query for query, *_ in seen) if query != q]
         slots = {"question": posed.text, "options_str": NONE["en"], "step": str(t + 1), "max_steps": str(steps)}
         left = steps - t - 1
@@ -243,7 +243,7 @@ def test_a_short_window_drops_the_worst_passages(shelf):
     narrow = scripted(said(), context=len(model.requests[0]) - 1 + SMALL.tokens)
     (trace,) = run(narrow, shelf, ASKED[:1], SMALL)
     (step,) = trace.steps
-    assert (len(step.chunks), step.shown) == (4, 3) and step.items == shelf.memory.of(step.chunks[:3])
+    assert (len(step.chunks), step.shown) == (4, 3) and step.items == shelf.memory.items_of(step.chunks[:3])
     assert counts([trace])["passages left out"] == 1
     refused(lambda: run(scripted(said(), context=600), shelf, ASKED[:1], SMALL), "scripted holds 600 tokens")
 

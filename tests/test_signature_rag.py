@@ -232,17 +232,17 @@ def test_ranks_are_those_of_both_passes(live):
     for row, posed in zip(rows, ASKED, strict=True):
         (woken,) = shelf.wake([posed.text])
         assert (row.id, row.woken) == (posed.id, woken.chunks)
-        assert set(row.found) == {QUERY, FEEDBACK + "@0.5", *(at("coverage", a) for a in ALPHAS), *map(at, WAYS)}
+        assert set(row.rankings) == {QUERY, FEEDBACK + "@0.5", *(at("coverage", a) for a in ALPHAS), *map(at, WAYS)}
         for way in WAYS:
             assert row.items[way] == shelf.choose(woken, way, evidence=posed.evidence if way == "gold" else ())
-            assert row.found[at(way)] == shelf.search([posed.text], [shelf.signature(row.items[way])], DEPTH)[0]
-        assert row.found[QUERY] == row.found["coverage@0"] == shelf.search([posed.text], None, DEPTH)[0]
+            assert row.rankings[at(way)] == shelf.search([posed.text], [shelf.signature(row.items[way])], DEPTH)[0]
+        assert row.rankings[QUERY] == row.rankings["coverage@0"] == shelf.search([posed.text], None, DEPTH)[0]
         passages = tuple(shelf.memory.texts[i] for i in row.woken[: rag.K])  # in the place of summaries
-        assert row.found[at(FEEDBACK)] == shelf.search([posed.text], [passages], DEPTH)[0]
+        assert row.rankings[at(FEEDBACK)] == shelf.search([posed.text], [passages], DEPTH)[0]
         for alpha in ALPHAS:
             signatures = [shelf.signature(row.items["coverage"])]
-            assert row.found[at("coverage", alpha)] == shelf.search([posed.text], signatures, DEPTH, alpha)[0]
-            expected = recall_fraction_at_k(row.found[at("coverage", alpha)], posed.evidence, 3)
+            assert row.rankings[at("coverage", alpha)] == shelf.search([posed.text], signatures, DEPTH, alpha)[0]
+            expected = recall_fraction_at_k(row.rankings[at("coverage", alpha)], posed.evidence, 3)
             assert row.recall(posed, at("coverage", alpha), 3) == expected
     refused(lambda: rows[0].recall(ASKED[0], "best@0.5"), "is not ranked by 'best@0.5'")
 
@@ -263,7 +263,7 @@ def test_what_was_ranked_is_not_read_again():
     rank(trained, ASKED, WAYS, ALPHAS)
     assert len(trained.second.embedder.read) == len(ASKED) * (1 + 2 * len(WAYS))
     wide = Shelf(library(4, 2), Bag(), Situated(Embedder()), weigher=Bag())  # other sessions, the same chunks
-    assert rank(wide, ASKED, [])[0].found == {QUERY: rows[0].found[QUERY]} and wide.second.embedder.read == []
+    assert rank(wide, ASKED, [])[0].rankings == {QUERY: rows[0].rankings[QUERY]} and wide.second.embedder.read == []
     assert rank(wide, ASKED, ["coverage"])[0].items != {"coverage": rows[0].items["coverage"]}
 
 

@@ -141,7 +141,7 @@ def test_a_kill_at_any_byte(tmp_path_factory, data):
 def test_what_is_another_s_is_refused_and_left_alone(tmp_path, held, said):
     path = tmp_path / "rows.jsonl"
     path.write_text(held + "half a li")
-    refused(lambda: trail.opened(path, ABOUT, lambda row: row["n"], of="a number"), said)
+    refused(lambda: trail.opened(path, ABOUT, lambda row: row["n"], noun="a number"), said)
     assert path.read_text() == held + "half a li"
 
 

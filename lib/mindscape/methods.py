@@ -71,7 +71,7 @@ class Statements:
     about: np.ndarray
 
     @classmethod
-    def of(cls, books: Sequence[Book]) -> "Statements":
+    def of_books(cls, books: Sequence[Book]) -> "Statements":
         """Events, claims, concepts and numbers, and the ties between people, disguises and trades."""
         texts, places, whom = [], [], []
 
@@ -194,7 +194,7 @@ class Case:
     @cached_property
     def statements(self) -> Statements:
         """What the log's concept graphs say, of books that have a log."""
-        return Statements.of(self.books)
+        return Statements.of_books(self.books)
 
     @cached_property
     def graph(self) -> Joined:
@@ -414,7 +414,7 @@ def items(case: Case, by: Encoders) -> list[Ranking]:
         shelf = Shelf(memory, by.minilm, live=True)
         for question, first in zip(questions, search(by.sft, memory.texts, questions, DEPTH), strict=True):
             woken = first.first(K0)
-            yield Ranking(shelf.choose(Woken(question, woken, memory.of(woken)), k=K))
+            yield Ranking(shelf.choose(Woken(question, woken, memory.items_of(woken)), k=K))
 
     return by_rule(by.sft.maker & by.minilm.maker, rule, case.queries, rank)
 
@@ -527,7 +527,7 @@ def _plain(case: Case, method: str, seed: int) -> list[list[Piece]]:
         rows: Sequence[Sequence[int]] = [range(min(LEAD, len(memory.chunks)))] * len(questions)
     elif method == "random":  # "lot" is what its draws are seeded with
         draws = [Chance("methods", "lot", question.id, *[seed] * bool(seed)) for question in questions]
-        rows = [draw.some(range(len(memory.chunks)), DEPTH) for draw in draws]
+        rows = [draw.sample(range(len(memory.chunks)), DEPTH) for draw in draws]
     elif method == "bm25":
         rows = BM25(memory.texts, memory.language).search(case.queries, DEPTH)[0].tolist()
     else:  # the evidence, and of each binding the place nearest to it, in the order of the text

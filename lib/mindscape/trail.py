@@ -64,12 +64,12 @@ def whole_lines(path: str | Path) -> list[str]:
     return whole.decode("utf-8").split("\n")[:-1]
 
 
-def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, of: str = "a row", form: str = "") -> list[T]:
+def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, noun: str = "a row", form: str = "") -> list[T]:
     """What `make` makes of the rows of a file that `about` begins, to go on with; the file is begun where there is none yet.
 
-    `of` names a row in messages; `form` is what the first line must have as its format. Raises InputError, and leaves the file
-    as it is: for a file that cannot be used; with the line, where nothing can be made of it (`make` raises ValueError, KeyError
-    or TypeError); for a file of another run, with what it differs in.
+    `noun` names a row in messages; `form` is what the first line must have as its format. Raises InputError, and leaves the
+    file as it is: for one that cannot be used; with the line, where nothing can be made of it (`make` raises ValueError,
+    KeyError or TypeError); for a file of another run, with what it differs in.
 
     >>> opened("build/rows.jsonl", {"llm": "embedded"}, dict)                                # doctest: +SKIP
     []
@@ -81,7 +81,7 @@ def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, of: s
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_line(about))
             return []
-        first, rows = read_rows(path, make, of=of, form=form)
+        first, rows = read_rows(path, make, noun=noun, form=form)
         for key in {**about, **first}:
             difference = f"{key} is {first.get(key)!r:.80}, expected {about.get(key)!r:.80}"
             same = first.get(key) == about.get(key)
@@ -92,7 +92,9 @@ def opened(path: str | Path, about: Mapping, make: Callable[[dict], T], *, of: s
     return rows
 
 
-def read_rows(path: str | Path, make: Callable[[dict], Any] = dict, *, of: str = "a row", form: str = "") -> tuple[dict, list]:
+def read_rows(
+    path: str | Path, make: Callable[[dict], Any] = dict, *, noun: str = "a row", form: str = ""
+) -> tuple[dict, list]:
     """What the first whole line says, and what `make` makes of each other one; the file is left as it is.
 
     Errors as in `opened`, and OSError where it cannot be read.
@@ -101,7 +103,7 @@ def read_rows(path: str | Path, make: Callable[[dict], Any] = dict, *, of: str =
     """
     held, rows = Path(path).read_bytes().split(b"\n")[:-1], []
     store.current().read_file(path)
-    require(held, f"{path} holds no whole line: expected one on the run, and then {of} each")
+    require(held, f"{path} holds no whole line: expected one on the run, and then {noun} each")
     for number, line in enumerate(held, start=1):
         try:
             row = json.loads(line)
@@ -111,7 +113,7 @@ def read_rows(path: str | Path, make: Callable[[dict], Any] = dict, *, of: str =
                 raise ValueError(f"the format is {row['format']!r:.60}: expected {form!r}")
             rows.append(make(row) if number > 1 else row)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            what = "a line on the run" if number == 1 else of
+            what = "a line on the run" if number == 1 else noun
             raise InputError(f"{path}, line {number}: expected {what}: {error!r:.200}") from error
     return rows[0], rows[1:]
 

@@ -280,11 +280,11 @@ class _Asker:
 
     def _people(self) -> None:
         blamed = {event.kind for event in self.false.values()}
-        found = {kind: {a for k, a in self.done if k == kind} for kind in self.by_kind if kind in SLOTS}
-        every = self.chance.shuffled([kind for kind in found if kind not in blamed])
-        every = [kind for kind in sorted(every, key=lambda kind: len(found[kind]) > 12) if len(found[kind]) > 2]
+        doers = {kind: {a for k, a in self.done if k == kind} for kind in self.by_kind if kind in SLOTS}
+        every = self.chance.shuffled([kind for kind in doers if kind not in blamed])
+        every = [kind for kind in sorted(every, key=lambda kind: len(doers[kind]) > 12) if len(doers[kind]) > 2]
         for kind in every[:3]:
-            people = found[kind]
+            people = doers[kind]
             events = list({e.id: e for a in sorted(people) for e in self.done[kind, a]}.values())
             hidden = {a for a in people for e in self.done[kind, a] if a in e.guised}
             bindings = [self.guises[a] for a in sorted(hidden)]

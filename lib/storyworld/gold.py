@@ -92,13 +92,13 @@ def session_summaries(voice: Voice, telling: Telling, windows: Sequence[Sequence
     for at, fact in said:
         facts[max(0, bisect_right(starts, at) - 1)].append((at, fact))
     summary, join = voice.say.SUMMARY["session"], voice.say.FACT_JOIN
-    found = []
+    summaries = []
     for window, told_here in zip(windows, facts, strict=True):
         if not told_here:  # a window of talk and weather
             at = bisect_right([scene.start for scene in telling.scenes], window[0].start) - 1
             told_here = [(0, _headline(voice, telling, telling.scenes[max(0, at)]))]
-        found.append(sentence(summary.format(list=join.join(dict.fromkeys(fact for _, fact in sorted(told_here))))))
-    return found
+        summaries.append(sentence(summary.format(list=join.join(dict.fromkeys(fact for _, fact in sorted(told_here))))))
+    return summaries
 
 
 def _headline(voice: Voice, telling: Telling, passage: Passage) -> str:
@@ -116,11 +116,11 @@ def gold_entities(voice: Voice, telling: Telling) -> list[Entity]:
         named = ((_kind_of(slot, value, event), value) for slot, value in _said(voice, telling, event).items())
         for key in dict.fromkeys(key for key in named if key[0]):
             facts.setdefault(key, []).append(voice.fact(event))
-    found = []
+    entities = []
 
     def put(kind: str, i: int, *bound: str) -> None:
         told_of = voice.stated([*bound, *facts.get((kind, i), [])[:4]])
-        found.append(Entity(_named(voice, kind, i), kind, told_of))
+        entities.append(Entity(_named(voice, kind, i), kind, told_of))
 
     for person in voice.world.people:
         bound = [b for b in voice.world.bindings if b.person == person.id]
@@ -131,7 +131,7 @@ def gold_entities(voice: Voice, telling: Telling) -> list[Entity]:
         for item in items:
             if (kind, item.id) in facts:
                 put(kind, item.id)
-    return found
+    return entities
 
 
 def _named(voice: Voice, kind: str, i: int) -> str:

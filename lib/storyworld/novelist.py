@@ -25,12 +25,12 @@ MOST_BOOKS = 4  # of a series
 def setting(seed: int, knobs: Knobs) -> Setting:
     """The town with its places, things, families, and names enough for a series."""
     chance, names = Chance("setting", seed, knobs), wording("en").names
-    places = chance.some(list(names.PLACES), round(20 - 12 * knobs.sharing))
-    things = chance.some(list(names.OBJECTS), round(40 - 22 * knobs.sharing))
+    places = chance.sample(list(names.PLACES), round(20 - 12 * knobs.sharing))
+    things = chance.sample(list(names.OBJECTS), round(40 - 22 * knobs.sharing))
     qualifiers, adjectives = range(len(names.QUALIFIERS)), range(len(names.ADJECTIVES))
     return Setting(
         town=chance.below(len(names.TOWNS)),
-        families=tuple(chance.some(range(len(names.FAMILIES)), 9)),
+        families=tuple(chance.sample(range(len(names.FAMILIES)), 9)),
         places=tuple(world.Thing(i, key, chance.deal("q", qualifiers)) for i, key in enumerate(places)),
         things=tuple(world.Thing(i, key, chance.deal("a", adjectives)) for i, key in enumerate(things)),
         given={sex: tuple(chance.shuffled(range(len(given)))) for sex, given in (("f", names.WOMEN), ("m", names.MEN))},
@@ -67,7 +67,7 @@ class _Novelist:
         self.plans: dict[int, Callable[[int], None]] = {}  # scenes of the plot that are filled when their time comes
         self.days = -(-len(self.scenes) // len(self.names.HOURS))  # so that no two scenes fall into the same hour
         others = [kind for kind in SLOTS if kind not in PASSES]
-        self.kinds = [*PASSES, *self.chance.some(others, round(len(SLOTS) - 26 * knobs.sharing) - len(PASSES))]
+        self.kinds = [*PASSES, *self.chance.sample(others, round(len(SLOTS) - 26 * knobs.sharing) - len(PASSES))]
 
     def made(self) -> World:
         crime = self._crime()
@@ -113,7 +113,7 @@ class _Novelist:
         sexes = self.chance.shuffled((["f", "m"] * half)[:n])
         share = len(self.names.GUISES["f"]) // max(books, 2)
         guises = {sex: list(every[book * share : (book + 1) * share]) for sex, every in self.town.guises.items()}
-        disguised = set(self.chance.some(range(n), round(GUISED * n)))
+        disguised = set(self.chance.sample(range(n), round(GUISED * n)))
         people = []
         for i, sex in enumerate(sexes):
             guise = guises[sex].pop() if i in disguised and guises[sex] else None
@@ -123,16 +123,16 @@ class _Novelist:
         return tuple(people)
 
     def _bindings(self) -> list[world.Binding]:
-        found = [world.Binding(0, "trade", person.id) for person in self.people]
+        bindings = [world.Binding(0, "trade", person.id) for person in self.people]
         for other in self.people:
             if other.id % 3:  # families are of three, and the first is whom the others are kin of
                 first = self.people[other.id // 3 * 3]
                 relation = self.chance.pick(KIN[other.id % 3 - 1])
                 if relation == "spouse" and other.sex == first.sex:
                     relation = "sibling"
-                found.append(world.Binding(0, "kin", other.id, first.id, relation))
-        found += [world.Binding(0, "guise", person.id) for person in self.people if person.guise is not None]
-        return [replace(binding, id=i) for i, binding in enumerate(found)]
+                bindings.append(world.Binding(0, "kin", other.id, first.id, relation))
+        bindings += [world.Binding(0, "guise", person.id) for person in self.people if person.guise is not None]
+        return [replace(binding, id=i) for i, binding in enumerate(bindings)]
 
     def _alive(self, scene: int, *but: int) -> list[int]:
         """Who can act in a scene: everybody, but a murdered victim from the crime on."""
@@ -143,8 +143,8 @@ class _Novelist:
 
     def _crime(self) -> world.Crime:
         kind = self.chance.pick(world.CRIMES)
-        victim, culprit, *herrings = self.chance.some(range(len(self.people)), 6)
-        clues = tuple(self.chance.some(world.CLUES, 4))
+        victim, culprit, *herrings = self.chance.sample(range(len(self.people)), 6)
+        clues = tuple(self.chance.sample(world.CLUES, 4))
         self.victim, self.deadly = victim, kind in world.DEADLY
         self.crime_at = round(0.4 * len(self.scenes))
         return world.Crime(kind, victim, self.chance.below(len(self.town.places)), culprit, clues, tuple(herrings))
@@ -162,7 +162,7 @@ class _Novelist:
             self._add(at, "trace", v=crime.victim, clue=clue)
         self._inquest(crime)
         self._journal()
-        keepers = self.chance.some(self._alive(n), 6)
+        keepers = self.chance.sample(self._alive(n), 6)
         for k, (a, b) in enumerate(zip(keepers, keepers[1:], strict=False)):
             at = self._put(0.02 + 0.23 * k, "narrated", people=(a, b), fixed=True)
             last = k == len(keepers) - 2
@@ -183,7 +183,7 @@ class _Novelist:
         suspects = self.chance.shuffled((crime.culprit, *crime.herrings))
         others = self.chance.shuffled(self._alive(len(self.scenes), *suspects, crime.victim))
         liar, alone = suspects[0], suspects[1 : 2 + self.chance.between(1, 3)]
-        spots = self.chance.some(range(len(self.town.places)), 4)
+        spots = self.chance.sample(range(len(self.town.places)), 4)
         (a, b, c, d, m, k), at = others[:6], self._put(0.8, "inquest", people=(), fixed=True)
         said = [(a, b, spots[0]), (b, a, spots[0]), (c, d, spots[1]), (d, c, spots[1])]
         said += [(m, k, spots[2]), (k, m, spots[2]), (liar, m, spots[3])] + [(person, None, None) for person in alone]
@@ -191,9 +191,9 @@ class _Novelist:
             self._add(at, "alone", c=c) if d is None else self._add(at, "alibi", c=c, d=d, p=p)
 
     def _journal(self) -> None:
-        writer, *keepers = self.chance.some(self._alive(len(self.scenes)), 6)
+        writer, *keepers = self.chance.sample(self._alive(len(self.scenes)), 6)
         at = self._put(0.63, "journal", people=(writer, keepers[0]), fixed=True)
-        meals = self.chance.some(range(len(self.names.WORDS["cook"])), 5)
+        meals = self.chance.sample(range(len(self.names.WORDS["cook"])), 5)
         for a, b, x in zip(keepers, [*keepers[1:], None], meals, strict=True):
             if b is not None:
                 self._add(at, self.chance.deal("pass", PASSES), a=a, b=b, o=self.token, **self._number())
@@ -202,7 +202,7 @@ class _Novelist:
             self._add(at, "meal", c=writer, x=x)
 
     def _gathering(self, at: int) -> None:
-        host, *guests = self.chance.some(self._alive(at), 1 + self.chance.between(3, 6))
+        host, *guests = self.chance.sample(self._alive(at), 1 + self.chance.between(3, 6))
         while ("gathering", host) in self.used:
             host, guests[0] = guests[0], host
         self._talk(at, host, guests[0])
@@ -221,7 +221,7 @@ class _Novelist:
 
     def _two(self, at: int, kind: str) -> tuple[int, int]:
         """Two people of whom the first has done nothing of the kind."""
-        a, b = self.chance.some(self._alive(at), 2)
+        a, b = self.chance.sample(self._alive(at), 2)
         return (a, b) if (kind, a) not in self.used else self._two(at, kind)
 
     def _initial(self, who: int) -> str:
@@ -233,8 +233,8 @@ class _Novelist:
 
     def _exchange(self, at: int) -> None:
         """Two things change hands, each between two people."""
-        things = self.chance.some(self._things(lambda holder: True), 2)
-        for kind, o in zip(self.chance.some(PASSES, 2), things, strict=True):
+        things = self.chance.sample(self._things(lambda holder: True), 2)
+        for kind, o in zip(self.chance.sample(PASSES, 2), things, strict=True):
             giver = self.holder.get(o)
             giver = giver if isinstance(giver, int) else self.chance.pick(self._alive(at))
             taker = self.chance.pick(self._alive(at, giver))
@@ -258,13 +258,13 @@ class _Novelist:
 
     def _bill(self, at: int) -> None:
         a, b = self._two(at, "bill")
-        goods = tuple((self.chance.between(2, 9), x) for x in self.chance.some(range(len(self.names.WORDS["bill"])), 3))
+        goods = tuple((self.chance.between(2, 9), x) for x in self.chance.sample(range(len(self.names.WORDS["bill"])), 3))
         self._talk(at, a, b)
         self._add(at, "bill", a=a, p=self.scenes[at].place, goods=goods, n=sum(n for n, _ in goods))
 
     def _double(self, at: int) -> None:
         """One person does two things of different kinds in one scene."""
-        a, *others = self.chance.some(self._alive(at), 3)
+        a, *others = self.chance.sample(self._alive(at), 3)
         self._talk(at, a, others[0])
         self.undisputed.add(at)
         kind = ""
@@ -297,7 +297,7 @@ class _Novelist:
         at = self._put(i / (len(self.scenes) - 1), form)
         scene = self.scenes[at]
         if form == "narrated":
-            people = self.chance.some(self._alive(i), self.chance.between(2, 3))
+            people = self.chance.sample(self._alive(i), self.chance.between(2, 3))
             scene.c, scene.d = people[0], people[1]
             hidden = [person for person in people if self.people[person].guise is not None and self.chance.hit(0.5)]
             scene.guised = frozenset(hidden[:1])
@@ -377,7 +377,7 @@ class _Novelist:
         at = self.chance.pick(free) if where is None else min(free, key=lambda i: (abs(i - where * (n - 1)), i))
         day, rest = divmod(at * self.days, n)
         hour = rest * len(self.names.HOURS) // n
-        c, d = (*people, *self.chance.some(self._alive(at, *people), 2))[:2]
+        c, d = (*people, *self.chance.sample(self._alive(at, *people), 2))[:2]
         if place is None:
             place = self.chance.below(len(self.town.places))
         self.scenes[at] = Scene(at, form, day, hour, place, c, d, fixed=fixed)
@@ -418,7 +418,7 @@ class _Novelist:
             # Those can be said to have done it who were not in it, and have done nothing of the kind if possible.
             absent = self._alive(event.scene, *about)
             accused = self.chance.pick([person for person in absent if not done[event.kind, person]] or absent)
-            witness, other = self.chance.some(self._alive(at, *about, accused), 2)
+            witness, other = self.chance.sample(self._alive(at, *about, accused), 2)
             self._talk(at, witness, other)
             self._add(at, "false", c=witness, of=event.id, a=accused)
             done[event.kind, accused] += 1

@@ -127,14 +127,14 @@ class Voice:
         naming = dict.fromkeys("abcdvw", lambda person: self.name(person, guised))
         naming |= {"p": self.place, "q": self.place, "o": self.thing, "n": self.number}
         naming |= {"x": partial(self.word, "cook" if kind == "meal" else kind), "goods": self._goods}
-        found = {slot: naming[slot](value) for slot, value in slots.items() if slot in naming}
+        fields = {slot: naming[slot](value) for slot, value in slots.items() if slot in naming}
         for slot, prefix in (("a", ""), ("b", "b"), ("w", "w")):
             if slot in slots:
-                found |= self.pronouns(slots[slot], prefix)
+                fields |= self.pronouns(slots[slot], prefix)
         if "w" in slots:
             name, family = self.name(slots["w"]), self.family(slots["w"])
-            found["mark"] = self.say.MARK.format(i=f"{name[0]} {family[0]}", name=name)
-        return found
+            fields["mark"] = self.say.MARK.format(i=f"{name[0]} {family[0]}", name=name)
+        return fields
 
     def _goods(self, goods: Iterable[tuple[int, int]]) -> str:
         return self.list([self.say.NUMBER_OF.format(n=self.number(n), x=self.word("bill", x)) for n, x in goods])
@@ -169,13 +169,13 @@ class Voice:
 
     def binding_fields(self, binding: Binding) -> dict[str, str]:
         person = binding.person
-        found = {"a": self.name(person), "trade": self.bare_trade(person), "family": self.family(person)}
-        found |= self.pronouns(person)
+        fields = {"a": self.name(person), "trade": self.bare_trade(person), "family": self.family(person)}
+        fields |= self.pronouns(person)
         if binding.kind == "kin":
-            found |= {"b": self.name(binding.other), "relation": self.relation(binding)}
+            fields |= {"b": self.name(binding.other), "relation": self.relation(binding)}
         if binding.kind == "guise":
-            found["guise"] = self.guise(person)
-        return found
+            fields["guise"] = self.guise(person)
+        return fields
 
     @cached_property
     def title(self) -> str:
@@ -198,7 +198,7 @@ def sentence(text: str) -> str:
     >>> sentence("the veiled widow coughed. she left."), sentence("'no,' she said."), sentence("她笑了。")
     ('The veiled widow coughed. She left.', "'No,' she said.", '她笑了。')
     """
-    return re.sub(r"^\W*[a-z]|(?<=[.!?] )[a-z]|(?<=[.]['\"] )[a-z]", lambda found: found[0].upper(), text)
+    return re.sub(r"^\W*[a-z]|(?<=[.!?] )[a-z]|(?<=[.]['\"] )[a-z]", lambda match: match[0].upper(), text)
 
 
 WEIGHTS = {"inquest": 6, "journal": 5, "gathering": 3, "gossip": 1.4, "testimony": 1.2, "false": 1}  # others 2
@@ -247,7 +247,7 @@ class _Narrator:
         self.after = next(scene.id for scene in world.scenes if scene.form == "crime")
         self.pieces: list[str] = []
         self.length = 0
-        self.found = Telling()
+        self.telling = Telling()
 
     def book(self) -> Telling:
         order = self._order()
@@ -263,8 +263,8 @@ class _Narrator:
             self._scene(scene, moved, due=int(whole * spent[i] / spent[-1]))
         self._close_chapter()
         self._write(self.words.EPILOGUE)
-        self.found.text = "".join(self.pieces)
-        return self.found
+        self.telling.text = "".join(self.pieces)
+        return self.telling
 
     # ---- order and writing --------------------------------------------------------------------------------------
 
@@ -272,14 +272,14 @@ class _Narrator:
         """The scenes as they are told, and whether each was moved behind later ones."""
         scenes = self.world.scenes
         movable = [scene.id for scene in scenes if scene.form == "narrated" and not scene.fixed]
-        moved = set(self.chance.some(movable, round(MOVED * len(scenes))))
+        moved = set(self.chance.sample(movable, round(MOVED * len(scenes))))
         place = [at + (self.chance.between(6, 15) + 0.5 if at in moved else 0) for at in range(len(scenes))]
         return [(scene, scene.id in moved) for scene in sorted(scenes, key=lambda scene: place[scene.id])]
 
     def _write(self, text: str, mark: Mark = None) -> None:
         span = Span(self.length, self.length + len(text))
         if mark:
-            spans = self.found.events if mark[0] == "event" else self.found.bindings
+            spans = self.telling.events if mark[0] == "event" else self.telling.bindings
             spans.setdefault(mark[1], []).append(span)
         self.pieces.append(text)
         self.length = span.end
@@ -288,14 +288,14 @@ class _Narrator:
         if number:
             self._close_chapter()
         heading = self.words.CHAPTER.format(n=number + 1, title=title)
-        self.found.chapters.append(Passage(number, heading, self.length, self.length))
+        self.telling.chapters.append(Passage(number, heading, self.length, self.length))
         self._write(heading + "\n\n")
 
     def _close_chapter(self) -> None:
         refrain, _ = self.voice.words.names.REFRAINS[self.world.refrain]
-        self.found.refrains.append(Span(self.length, self.length + len(refrain)))
+        self.telling.refrains.append(Span(self.length, self.length + len(refrain)))
         self._write(refrain + "\n\n")
-        self.found.chapters[-1] = replace(self.found.chapters[-1], end=self.length - 2)
+        self.telling.chapters[-1] = replace(self.telling.chapters[-1], end=self.length - 2)
 
     # ---- scenes -------------------------------------------------------------------------------------------------
 
@@ -321,15 +321,15 @@ class _Narrator:
             for text, mark in paragraph:
                 self._write(text, mark)
             self._write("\n\n")
-        self.found.scenes.append(Passage(scene.id, self.voice.when(scene), start, self.length - 2))
+        self.telling.scenes.append(Passage(scene.id, self.voice.when(scene), start, self.length - 2))
 
     def _spread(self, body: list[Paragraph], fillers: list[Paragraph]) -> list[Paragraph]:
         """The fillers between the paragraphs, evenly."""
-        found = []
+        paragraphs = []
         for i, paragraph in enumerate(body):
-            found += fillers[i * len(fillers) // len(body) : (i + 1) * len(fillers) // len(body)]
-            found.append(paragraph)
-        return found
+            paragraphs += fillers[i * len(fillers) // len(body) : (i + 1) * len(fillers) // len(body)]
+            paragraphs.append(paragraph)
+        return paragraphs
 
     def _filler(self, scene: Scene) -> str:
         fields = self._frame(scene)
@@ -347,9 +347,9 @@ class _Narrator:
         """What the placeholders of a scene's frame stand for."""
         people, when = (scene.c, scene.d), self.voice.when(scene)
         c, d = people if self.chance.hit(0.6) or scene.form not in ("narrated", "contest") else people[::-1]
-        found = {**self._people(c, d, scene), **self.voice.calendar(scene), "p": self.voice.place(scene.place)}
-        found |= {"when": when, "When": sentence(when), "weather": self.chance.deal("weather", self.words.WEATHER)}
-        return found | {"topic": self._topic(scene)}
+        fields = {**self._people(c, d, scene), **self.voice.calendar(scene), "p": self.voice.place(scene.place)}
+        fields |= {"when": when, "When": sentence(when), "weather": self.chance.deal("weather", self.words.WEATHER)}
+        return fields | {"topic": self._topic(scene)}
 
     def _topic(self, scene: Scene) -> str:
         """Something to talk about; from the crime on that is often the crime."""

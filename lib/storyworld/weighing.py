@@ -54,8 +54,8 @@ def bindings(voice: Voice, summary: str) -> Kept:
     1.0
     """
     lexicon, gold = _lexicon(voice), _gold(voice)
-    stated = {found for text in _statements(summary, voice.language) for found in _stated(lexicon, text)}
-    return Kept(tuple(found in stated for found in gold), len(stated - set(gold)))
+    stated = {binding for text in _statements(summary, voice.language) for binding in _stated(lexicon, text)}
+    return Kept(tuple(binding in stated for binding in gold), len(stated - set(gold)))
 
 
 def events(voice: Voice, summary: str) -> Kept:
@@ -137,8 +137,8 @@ def _stated(lexicon: _Lexicon, text: str) -> frozenset[tuple[int, object]]:
 
 
 def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
-    found = [(at, person) for name, person in lexicon.names.items() for at in mentions(name, text)]
-    if not found:
+    people = [(at, person) for name, person in lexicon.names.items() for at in mentions(name, text)]
+    if not people:
         return
     guised = [(at, at + len(guise)) for guise in lexicon.guises for at in mentions(guise, text)]
     stops = _stops(lexicon, text)
@@ -147,7 +147,7 @@ def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
             if what in lexicon.trades and any(start <= at < end for start, end in guised):
                 continue  # "the scarecrow fiddler" says of nobody that he is the fiddler
             acts = what in lexicon.guises and any(what in named for event, named in _keeping(lexicon, text))
-            person = None if acts else _nearest(found, at, text, stops)
+            person = None if acts else _nearest(people, at, text, stops)
             if person is not None:
                 yield person, what
     for relation in lexicon.relations:
@@ -156,7 +156,7 @@ def _binding(lexicon: _Lexicon, text: str) -> Iterator[tuple[int, object]]:
         for name, other in lexicon.names.items():
             for form in POSSESSIVE[lexicon.language]:
                 for at in mentions(form.format(b=name, relation=relation), text):
-                    person = _nearest([(i, who) for i, who in found if who != other], at, text, stops)
+                    person = _nearest([(i, who) for i, who in people if who != other], at, text, stops)
                     if person is not None:
                         yield person, (relation, other)
 
@@ -168,12 +168,12 @@ def _stops(lexicon: _Lexicon, text: str) -> list[int]:
     return [stop for stop in stops if not any(start <= stop < end for start, end in within)]
 
 
-def _nearest(found: list[tuple[int, int]], at: int, text: str, stops: Sequence[int]) -> int | None:
+def _nearest(people: list[tuple[int, int]], at: int, text: str, stops: Sequence[int]) -> int | None:
     """The person named nearest to `at` within its clause, or else the last one named before it in the statement."""
     start = max((stop for stop in stops if stop < at), default=-1)
     end = min((stop for stop in stops if stop > at), default=len(text))
-    clause = [(abs(i - at), person) for i, person in found if start < i < end]
-    before = [(at - i, person) for i, person in found if i < at]
+    clause = [(abs(i - at), person) for i, person in people if start < i < end]
+    before = [(at - i, person) for i, person in people if i < at]
     return min(clause or before, default=(0, None))[1]
 
 

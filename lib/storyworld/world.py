@@ -39,7 +39,7 @@ class Chance:
     """A stream of chance with a name.
 
     >>> chance = Chance("book", 7)
-    >>> chance.below(100), chance.pick("abc"), chance.some(range(10), 3)
+    >>> chance.below(100), chance.pick("abc"), chance.sample(range(10), 3)
     (0, 'c', [8, 2, 3])
     """
 
@@ -62,7 +62,7 @@ class Chance:
     def pick(self, items: Sequence[T]) -> T:
         return items[self.below(len(items))]
 
-    def some(self, items: Sequence[T], n: int) -> list[T]:
+    def sample(self, items: Sequence[T], n: int) -> list[T]:
         """`n` different items in the order in which they were drawn; all of them, shuffled, where there are fewer."""
         pool = list(items)
         n = min(n, len(pool))
@@ -72,7 +72,7 @@ class Chance:
         return pool[:n]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        return self.some(items, len(items))
+        return self.sample(items, len(items))
 
     def deal(self, name: Hashable, items: Sequence[T]) -> T:
         """The next card of the deck `name`, shuffled anew when it is used up: nothing comes again too soon."""

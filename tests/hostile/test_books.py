@@ -24,8 +24,8 @@ SOLD = "The miller sold the lamp to Ann."
 def epub(path, pages, language="en", spine=None, items=None, kind="application/xhtml+xml"):
     """A book of pages by member name; `items` are what the manifest calls them, `spine` the order of their ids."""
     items = {f"p{i}": name for i, name in enumerate(pages)} if items is None else items
-    manifest = "".join(f'<item id="{of}" href="{href}" media-type="{kind}"/>' for of, href in items.items())
-    order = "".join(f'<itemref idref="{of}"/>' for of in (items if spine is None else spine))
+    manifest = "".join(f'<item id="{label}" href="{href}" media-type="{kind}"/>' for label, href in items.items())
+    order = "".join(f'<itemref idref="{label}"/>' for label in (items if spine is None else spine))
     metadata = f'<dc:language xmlns:dc="http://purl.org/dc/elements/1.1/">{language}</dc:language>'
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("META-INF/container.xml", CONTAINER)

@@ -69,7 +69,7 @@ def computed(store: Store) -> tuple[list, int]:
     return store.fetch("reply", ANN, QUESTIONS, each(make)), len(made)
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda of: of.__name__)
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_damaged_cache_gives_what_it_gave_or_says_so(tmp_path, damage):
     path = tmp_path / "whole.sqlite"
     whole = Store(path, tmp_path / "store")
@@ -91,7 +91,7 @@ def test_a_damaged_cache_gives_what_it_gave_or_says_so(tmp_path, damage):
     assert anew > 0 and silent <= anew / 20  # whose key is damaged: it is not found, and computed anew
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda of: of.__name__)
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_damaged_store_gives_what_it_gave_or_says_so(tmp_path, damage):
     whole = Store(tmp_path / "c.sqlite", tmp_path / "store", fill=True)
     computed(whole)
@@ -128,8 +128,8 @@ def with_a_hole(path: Path, count: int, pages: int) -> dict[str, bytes]:
 def test_what_can_be_read_of_a_damaged_cache_is_kept(tmp_path, capsys):
     items = with_a_hole(tmp_path / "c.sqlite", 500, pages=2)
     cache = Cache(tmp_path / "c.sqlite")
-    found = cache.get(items)
-    assert found.items() <= items.items() and len(found) > 450
+    kept = cache.get(items)
+    assert kept.items() <= items.items() and len(kept) > 450
     cache.put({"more": b"v"})
     assert cache.get(["more"]) == {"more": b"v"}
     said = capsys.readouterr().err

@@ -173,7 +173,7 @@ class Prepared:
     queries: Tensor  # (questions, 3): where h_q, h_n and h_c stand
     units: Tensor  # (units,): where the units' vectors stand
     positive: dict[Task, Tensor]  # by task (its questions,): each one's positive among the units
-    mine: dict[Task, Tensor]  # by task (its questions, units): which units it is compared with
+    compared: dict[Task, Tensor]  # by task (its questions, units): which units it is compared with
     rows: dict[Task, Tensor]  # by task: the questions that have units to find
 
     def losses(self, vectors: Tensor, recipe: Recipe) -> dict[Task, Tensor]:
@@ -181,7 +181,7 @@ class Prepared:
         vectors = vectors.float()
         queries, units = enriched(vectors[self.queries], recipe.form.delta), vectors[self.units]
         return {
-            task: info_nce(queries[task][rows], units, self.positive[task], self.mine[task], recipe.temperature)
+            task: info_nce(queries[task][rows], units, self.positive[task], self.compared[task], recipe.temperature)
             for task, rows in self.rows.items()
         }
 
@@ -189,7 +189,7 @@ class Prepared:
         """How often the positive is the nearest chunk."""
         queries = enriched(vectors[self.queries].float(), recipe.form.delta)["chunk"][self.rows["chunk"]]
         units = functional.normalize(vectors[self.units].float(), dim=-1)
-        near = (queries @ units.T).masked_fill(~self.mine["chunk"].to(units.device), float("-inf")).argmax(1)
+        near = (queries @ units.T).masked_fill(~self.compared["chunk"].to(units.device), float("-inf")).argmax(1)
         return (near.cpu() == self.positive["chunk"]).float().mean().item()
 
 

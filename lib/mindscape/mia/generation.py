@@ -155,7 +155,7 @@ def mixed(
         count = chance.between(len(keep), most)
         like = same_kind(book, question, chunks) - {*keep}
         others = [i for i in sorted(like) if not passages.relevant(book, question, chunks[i])]
-        alike = chance.some(others, (count - len(keep) + 1) // 2)
+        alike = chance.sample(others, (count - len(keep) + 1) // 2)
         rest = [chunk for i, chunk in enumerate(chunks) if i not in {*keep, *alike}]
         yield question, pair, passages.mixed(book, question, [chunks[i] for i in (*keep, *alike)], rest, count, chance)
 

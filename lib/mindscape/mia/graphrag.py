@@ -461,10 +461,10 @@ def gold_preferences(book: Book, most: int = 8, seed: int = 0) -> list[Preferenc
     known = {entity.name: entity.description.removesuffix(say.STOP).split(say.FACT_JOIN) for entity in book.entities}
     rich = {name: facts[: FACTS[language]] for name, facts in known.items() if len(facts) > 2}
     preferences = []
-    for name in chance.some(list(rich), most):
+    for name in chance.sample(list(rich), most):
         facts = rich[name]
         question = sentence(chance.pick(ASKED[language]).format(name=name))
-        dropped, said_twice = chance.some(range(len(facts)), 2)
+        dropped, said_twice = chance.sample(range(len(facts)), 2)
         less, twice = [fact for i, fact in enumerate(facts) if i != dropped], facts[said_twice]
         spoilt: dict[Spoilt, list[str]] = {"removed": less, "doubled": [*facts, twice], "swapped": [*less, twice]}
         whole, *worse = (join.join(sentence(fact) + say.STOP for fact in kept) for kept in (facts, *spoilt.values()))
@@ -531,7 +531,7 @@ class Log:
         for name, pair in people:
             for person in dict.fromkeys(who for who in pair if who is not None):
                 facts_of[person].append(name)
-        self.of = dict(facts_of)
+        self.facts_of = dict(facts_of)
         self._known: dict[str, set[str]] = defaultdict(set)
         for name, fact in self.facts.items():
             self._known[_fold(fact.says)].add(name)
@@ -572,7 +572,7 @@ class Holdings:
     relations: tuple[frozenset[str], ...]
     chunks: tuple[frozenset[str], ...]
 
-    def of(self, context: Context) -> frozenset[str]:
+    def facts(self, context: Context) -> frozenset[str]:
         """The facts in a context."""
         parts = [self.entities[i] for i in context.entities] + [self.relations[i] for i in context.relations]
         return frozenset().union(*parts, *(self.chunks[i] for i in context.chunks))
@@ -620,13 +620,13 @@ def posed(log: Log, share: int = SHARE, seed: int = 0) -> list[Sense]:
     """
     book, voice = log.book, log.book.voice
     chance = Chance("graph questions", book.document.id, *([seed] if seed else []))
-    rich = [person.id for person in book.world.people if len(log.of.get(person.id, ())) >= LEAST]
+    rich = [person.id for person in book.world.people if len(log.facts_of.get(person.id, ())) >= LEAST]
     questions = []
-    for person in chance.some(rich, share):
+    for person in chance.sample(rich, share):
         form = chance.pick(passages.ASKED[log.language])
         by = {"name": voice.name(person), "trade": voice.trade(person)}
         wordings = {way: sentence(form.format(name=name)) for way, name in by.items()}
-        questions += [Sense(book, person, way, wordings[way], wordings["name"], tuple(log.of[person])) for way in WAYS]
+        questions += [Sense(book, person, way, wordings[way], wordings["name"], tuple(log.facts_of[person])) for way in WAYS]
     return questions
 
 

@@ -110,13 +110,13 @@ def sought(book: Book | Play, task: str, tokenizer: Tokenizer) -> tuple[list[str
     return units, [Sought(q.id, name, q.question, tuple(sorted(right)), q.needs_binding) for q, right in pairs]
 
 
-def found(
+def rankings(
     retriever: Retriever, books: Books, tokenizer: Tokenizer, mindscapes: Sequence[str | None] = (), task: str = "chunk"
 ) -> dict[str, Ranking]:
     """The first units for each question on the books, by its id, read with each book's summary in `mindscapes`, or without.
     Raises as `sought`.
 
-    >>> rankings = found(embedder, books("test"), tokenizer, [book.summary for book in books("test")])   # doctest: +SKIP
+    >>> ids = rankings(embedder, books("test"), tokenizer, [book.summary for book in books("test")])      # doctest: +SKIP
     """
     rankings = {}
     for book, mindscape in zip(books, mindscapes or [None] * len(books), strict=True):
@@ -150,12 +150,12 @@ def benchmark_summaries(loaded: Loaded, tokenizer: Tokenizer, llm: LLM | None = 
     return mindscapes
 
 
-def benchmark_found(
+def benchmark_rankings(
     retriever: Retriever, loaded: Loaded, chunks: Mapping[str, Sequence[Chunk]], mindscapes: Mapping[str, str] | None = None
 ) -> list[Ranking]:
     """The first passages of its own text for each item, in the items' order; `mindscapes` are summaries by text.
 
-    >>> rows = benchmark_found(embedder, asking.few("detectiveqa-en"), cut_benchmark(...))   # doctest: +SKIP
+    >>> rows = benchmark_rankings(embedder, asking.few("detectiveqa-en"), cut_benchmark(...))   # doctest: +SKIP
     """
     rankings = {}
     for name, text in loaded.documents.items():

@@ -447,7 +447,7 @@ def construct(
     path = Path(path)
     about = {"format": FORMAT, "seed": seed, "sources": [asdict(source) for source in sources]}
     about |= {"llm": llm.fingerprint, "prompt": digest([PROMPTS, LABELLING])}
-    known = {(item.source, item.id): item for item in trail.opened(path, about, _one, of=OF, form=FORMAT)}
+    known = {(item.source, item.id): item for item in trail.opened(path, about, _one, noun=OF, form=FORMAT)}
     kept: list[Judged] = []
     ends: dict[str, Counter[str]] = {}
     for source in sources:

@@ -380,10 +380,10 @@ KINDS = ("bound", "liar", "people")  # questions that a graph is built for
 
 @dataclass(frozen=True)
 class Counts:
-    """So many are in the gold graph, so many were found, and so many of these are the same."""
+    """So many are in the gold graph, so many in the one that was built, and so many of these are the same."""
 
     gold: int
-    found: int
+    built: int
     both: int
 
 
@@ -490,7 +490,7 @@ def graph_agreement(gold: Graph, built: Graph, language: str = "en") -> dict[str
     them, whichever way and in whatever words.
 
     >>> graph_agreement(Graph("note"), Graph("note"))["node"]
-    Counts(gold=0, found=0, both=0)
+    Counts(gold=0, built=0, both=0)
     """
     pairs = same(gold, built, language)
     counts = {}

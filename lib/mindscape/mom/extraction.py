@@ -215,7 +215,7 @@ def places(book: Book, share: int = 8, seed: int = 0) -> list[tuple[int, str]]:
     for kind, own in positions.items():
         own = [at for at in own if REACH <= at <= len(text) - REACH]
         chance = Chance("trials", kind, document.id, *([seed] if seed else []))
-        drawn += [(at, kind) for at in chance.some(own, share)]
+        drawn += [(at, kind) for at in chance.sample(own, share)]
     return sorted(drawn)
 
 

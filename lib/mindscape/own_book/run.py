@@ -62,25 +62,25 @@ PLAYS = (  # of a million characters in a row
 @dataclass(frozen=True)
 class Checked:
     """Of so many `queries` how many passages were among the first ten of plain search (`plain`), and of a memory: as it is used
-    (`found`), and at the papers' share (`at_half`)."""
+    (`hits`), and at the papers' share (`at_half`)."""
 
     memory: str
     queries: int
     plain: int
-    found: int
+    hits: int
     at_half: int
 
     @property
     def passed(self) -> bool:
         """Whether the memory finds no fewer.
 
-        >>> Checked("mindscape", 60, plain=31, found=30, at_half=12).passed
+        >>> Checked("mindscape", 60, plain=31, hits=30, at_half=12).passed
         False
         """
-        return self.found >= self.plain
+        return self.hits >= self.plain
 
     def __str__(self) -> str:
-        return f"finds {self.found} of {self.queries} sentences where plain search finds {self.plain}"
+        return f"finds {self.hits} of {self.queries} sentences where plain search finds {self.plain}"
 
 
 def known_items(book: OwnBook, held: Sequence[str] = (), seed: int = 0, n: int = QUERIES) -> list[tuple[str, Span]]:

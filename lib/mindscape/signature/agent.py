@@ -177,7 +177,7 @@ def _together(llm: LLM, shelf: Shelf, questions: Sequence[Posed], settings: Sett
         replies = ask(llm, UPDATE, prompts, tokens=settings.tokens, tries=1 + settings.retries)  # 6
         for i, chunks, kept, reply in zip(going, rankings, shown, replies, strict=True):
             trace = traces[i]
-            searched = queries[i], trace.signature, chunks, kept, shelf.memory.of(chunks[:kept])  # 5
+            searched = queries[i], trace.signature, chunks, kept, shelf.memory.items_of(chunks[:kept])  # 5
             nothing: dict[str, Any] = {"action": "", "confidence": "", "thought": "", "evidence_memory": trace.evidence}
             update: Update = reply.value or Update.model_construct(**nothing)
             evidence = tuple(update.evidence_memory)
@@ -209,7 +209,7 @@ def _update_prompt(
     require(language in SAY, f"role {UPDATE.name!r} has no prompt in {language!r}: expected one of {', '.join(SAY)}")
     say, none = SAY[language], NONE[language]
     earlier = [before for before in dict.fromkeys(step.query for step in trace.steps) if before != query]
-    summaries = [shelf.memory.items[item].text for item in shelf.memory.of(chunks[: len(passages)])]
+    summaries = [shelf.memory.items[item].text for item in shelf.memory.items_of(chunks[: len(passages)])]
     return UPDATE.prompt(
         language,
         form,

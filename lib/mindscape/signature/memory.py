@@ -133,7 +133,7 @@ class Memory:
         items = [[item.kind, item.text, list(item.chunks)] for item in self.items]
         return digest(self.language, [document.id for document in self.documents], self.texts, items)
 
-    def of(self, chunks: Iterable[int]) -> tuple[int, ...]:
+    def items_of(self, chunks: Iterable[int]) -> tuple[int, ...]:
         """The items that stand for chunks, in the order in which they come; those of one chunk by position.
 
         This is what Algorithm 1 calls SUMMARIES(P_t) (line 5), and the order of First-K.

@@ -198,7 +198,7 @@ def share(questions: Sequence[Posed], count: int, seed: int = 0) -> list[Posed]:
     for question in questions:
         units.setdefault(question.doc_id, {})[question.pair or question.id] = None
     more = [seed] if seed else []
-    chosen = {unit for book, keys in units.items() for unit in Chance("signature", book, *more).some([*keys], count)}
+    chosen = {unit for book, keys in units.items() for unit in Chance("signature", book, *more).sample([*keys], count)}
     return [question for question in questions if (question.pair or question.id) in chosen]
 
 
@@ -402,7 +402,7 @@ class Shelf:
 
         keys = [{"texts": self._texts, "query": question, "k": k0} for question in questions]
         nearest = map(tuple, self._kept("ranking", self.first, keys, compute))
-        return [Woken(question, ids, self.memory.of(ids)) for question, ids in zip(questions, nearest, strict=True)]
+        return [Woken(question, ids, self.memory.items_of(ids)) for question, ids in zip(questions, nearest, strict=True)]
 
     def objective(self, woken: Woken, weights: Sequence[float] = WEIGHTS, marked: bool = False) -> Objective:
         """Eq. 10 over what a question woke, for any optimiser of `objectives`: its picks are places in `woken.items`.
@@ -431,7 +431,7 @@ class Shelf:
             best = greedy(FacilityLocation(self.memory.cover[:, list(evidence)]), k)
             return tuple(pick for pick, gain in zip(best.picks, best.gains, strict=True) if gain > 0)
         if way == "random":
-            return tuple(Chance("signature", seed, woken.question).some(woken.items, k))
+            return tuple(Chance("signature", seed, woken.question).sample(woken.items, k))
         if way == "first_k":
             return woken.items[:k]
         require(way in ("relevance", "coverage"), f"way={way!r}: expected one of {', '.join(WAYS)}")
@@ -515,12 +515,12 @@ class Ranked:
     id: str
     woken: tuple[int, ...]
     items: dict[str, tuple[int, ...]]
-    found: dict[str, tuple[int, ...]]
+    rankings: dict[str, tuple[int, ...]]
 
     def recall(self, question: Posed, system: str = QUERY, k: int = DEPTH) -> float:
         """The share of a question's evidence among the first k, at most `DEPTH`. Raises InputError for another system."""
-        require(system in self.found, f"{self.id} is not ranked by {system!r}: expected one of {', '.join(self.found)}")
-        return recall_fraction_at_k(self.found[system], question.evidence, k)
+        require(system in self.rankings, f"{self.id} is not ranked by {system!r}: expected one of {', '.join(self.rankings)}")
+        return recall_fraction_at_k(self.rankings[system], question.evidence, k)
 
 
 def at(way: str, alpha: float = ALPHA) -> str:
@@ -539,7 +539,7 @@ def rank(
 
     Of a question's evidence only "gold" knows. Taught in notebook 22_signature_rag.
 
-    >>> rank(shelf, questions, ["coverage"])[0].found["coverage@0.5"]                        # doctest: +SKIP
+    >>> rank(shelf, questions, ["coverage"])[0].rankings["coverage@0.5"]                  # doctest: +SKIP
     (17, 4, 60, 9, 2, 31, 8, 77, 5, 40)
     """
     texts = [question.text for question in questions]
@@ -554,7 +554,7 @@ def rank(
         swept_alphas = alphas if way == "coverage" else (ALPHA,)
         swept = shelf.sweep(texts, [tuple(unit_texts[i] for i in row.items[way]) for row in rows], swept_alphas)
         for row, rankings in zip(rows, swept, strict=True):
-            row.found.update(zip((at(way, alpha) for alpha in swept_alphas), rankings, strict=True))
+            row.rankings.update(zip((at(way, alpha) for alpha in swept_alphas), rankings, strict=True))
     return rows
 
 

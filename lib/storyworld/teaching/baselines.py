@@ -151,11 +151,11 @@ def relevance_examples(book: Book, tokenizer: Tokenizer, seed: int = 0, *, size:
         pages, words = inquiry.pages(), words_of(inquiry.question.question)
         others = telling.others(pages)
         likely = sorted(others, key=lambda i: -sum(word in telling.texts[i] for word in words))[:6]
-        blocks = [*chance.some(pages, 3), *chance.some(others, idle - idle // 2), *chance.some(likely, idle // 2)]
+        blocks = [*chance.sample(pages, 3), *chance.sample(others, idle - idle // 2), *chance.sample(likely, idle // 2)]
         for i in blocks:
             before = [] if chance.hit(0.5) else inquiry.lines(0, telling.chunks[i].start)
             made.append(_handed_on(inquiry, i, before))
-        made += [_queried(inquiry, telling.texts[i], inquiry.of_page(i)) for i in chance.some(blocks, 2)]
+        made += [_queried(inquiry, telling.texts[i], inquiry.of_page(i)) for i in chance.sample(blocks, 2)]
         if k % 2:
             made += _answer(inquiry, chance)
         if k % 4 == 0:
@@ -186,11 +186,11 @@ def _listed(lines: Sequence[str]) -> str:
 def _worker(inquiry: Inquiry, chance: Chance, idle: int) -> Iterator[Example]:
     """Blocks that bear on the question, and others, each with a summary that may lack something or have too much."""
     telling, pages = inquiry.telling, inquiry.pages()
-    for i in [*chance.some(pages, 2), *chance.some(telling.others(pages), idle)]:
+    for i in [*chance.sample(pages, 2), *chance.sample(telling.others(pages), idle)]:
         chunk = telling.chunks[i]
         before = [line for line in inquiry.lines(0, chunk.start) if not chance.hit(0.1)]
         if chance.hit(0.3) and i:
-            before = chance.shuffled([*before, *chance.some(telling.of_block(telling.chunks[chance.below(i)]), 1)])
+            before = chance.shuffled([*before, *chance.sample(telling.of_block(telling.chunks[chance.below(i)]), 1)])
         yield _handed_on(inquiry, i, before)
 
 
@@ -206,7 +206,7 @@ def _handed_on(inquiry: Inquiry, i: int, before: Sequence[str]) -> Example:
 def _answer(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """The answer from all that bears on it, among other facts, as a list or a line."""
     question = inquiry.question
-    others = chance.some([text for _, text, e in inquiry.telling.builder.facts if not inquiry.bears(e)], chance.below(4))
+    others = chance.sample([text for _, text, e in inquiry.telling.builder.facts if not inquiry.bears(e)], chance.below(4))
     bearing = inquiry.lines(0, len(inquiry.telling.book.document.text))
     facts = chance.shuffled([*bearing, *others]) if chance.hit(0.5) else [*bearing, *others]
     context = _listed(facts) if chance.hit(0.6) else "\n".join(facts)
@@ -243,7 +243,7 @@ def _noted(notes: Sequence[Note], places: Sequence[int]) -> str:
 
 
 def _memorised(telling: Telling, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
-    for k, i in enumerate(chance.some(range(len(notes)), 5)):
+    for k, i in enumerate(chance.sample(range(len(notes)), 5)):
         shown = range(max(0, i - (4, 4, 4, 8, 16)[k]), i)
         prompt = baselines.MEMORISE["en"].format(notes=_noted(notes, shown), page=telling.texts[i])
         yield _example(telling, "gam memorise", prompt, notes[i])
@@ -252,7 +252,7 @@ def _memorised(telling: Telling, notes: Sequence[Note], chance: Chance) -> Itera
 def _planned(inquiry: Inquiry, notes: Sequence[Note], chance: Chance) -> Iterator[Example]:
     """Pages whose notes bear on what is still needed, and words of the question that stand in the passages."""
     telling, pages = inquiry.telling, inquiry.pages()
-    known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
+    known = chance.sample(pages, len(pages) // 2) if chance.hit(0.4) else []
     wanted = [i for i in pages if i not in known]
     noted = [i for i in wanted if any(line.partition(" (")[0] in notes[i].note for line in inquiry.of_page(i))]
     passages = " ".join(telling.texts[i] for i in wanted)
@@ -271,10 +271,10 @@ def _found(inquiry: Inquiry, pages: Sequence[int]) -> str:
 def _integrated(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """Findings before and after up to five pages, of which some bear on the question, or none."""
     telling, pages = inquiry.telling, inquiry.pages()
-    known = chance.some(pages, len(pages) // 2) if chance.hit(0.4) else []
+    known = chance.sample(pages, len(pages) // 2) if chance.hit(0.4) else []
     rest = [i for i in pages if i not in known]
     opened = [] if chance.hit(0.2) else rest[:3]
-    opened = sorted([*opened, *chance.some(telling.others(pages), chance.between(1, 4 - len(opened)))])
+    opened = sorted([*opened, *chance.sample(telling.others(pages), chance.between(1, 4 - len(opened)))])
     label = baselines.LABEL["en"]
     pages_of = [f"{label.format(i=i + 1, header=_note(telling, i).header)}\n{telling.texts[i]}" for i in opened]
     slots = {"question": inquiry.question.question, "findings": _found(inquiry, known), "pages": "\n\n".join(pages_of)}
@@ -285,11 +285,11 @@ def _integrated(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
 def _reflected(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
     """Whether findings suffice: all that bears, or some of it."""
     pages = inquiry.pages()
-    missing = chance.some(pages, chance.between((len(pages) + 1) // 2, len(pages))) if chance.hit(0.6) else []
-    found = _found(inquiry, [i for i in pages if i not in missing])
-    enough = all(line in found for line in inquiry.needed)
+    missing = chance.sample(pages, chance.between((len(pages) + 1) // 2, len(pages))) if chance.hit(0.6) else []
+    findings = _found(inquiry, [i for i in pages if i not in missing])
+    enough = all(line in findings for line in inquiry.needed)
     reply = Reflection(enough=enough, request="" if enough else inquiry.question.question)
-    slots = {"question": inquiry.question.question, "findings": found}
+    slots = {"question": inquiry.question.question, "findings": findings}
     yield _example(inquiry, "gam reflect", baselines.REFLECT["en"].format(**slots), reply)
 
 
@@ -314,15 +314,15 @@ def extracted(telling: Telling, chunk: Chunk) -> Extracted:
 
 def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Iterator[Example]:
     blocks = [extracted(telling, chunk) for chunk in telling.chunks]
-    for k, i in enumerate(chance.some(range(len(blocks)), 6)):
+    for k, i in enumerate(chance.sample(range(len(blocks)), 6)):
         prompt, whole = baselines.EXTRACT["en"].format(text=telling.texts[i]), blocks[i]
         if k < 4:
             yield _example(telling, "graphrag extract", prompt, whole)
             continue
-        found, missed = [*whole.relations], []
-        if k == 4 and len(found) > 1:
-            missed.append(found.pop(chance.below(len(found))))
-        first = Extracted(entities=whole.entities, relations=found).model_dump_json()
+        kept, missed = [*whole.relations], []
+        if k == 4 and len(kept) > 1:
+            missed.append(kept.pop(chance.below(len(kept))))
+        first = Extracted(entities=whole.entities, relations=kept).model_dump_json()
         rest = Extracted(entities=[], relations=missed)
         yield _example(telling, "graphrag glean", prompt, rest, first, baselines.GLEAN["en"])
     graph = baselines.merged_blocks(blocks)
@@ -330,7 +330,7 @@ def _indexed(telling: Telling, chosen: Sequence[Inquiry], chance: Chance) -> Ite
     reports, sizes = [_report(graph, part) for part in parts], [len(part) for part in parts]
     states = [baselines.part_state(graph, part, telling.meter, None) for part in parts]
     short = [i for i, state in enumerate(states) if telling.meter.count_tokens(state) <= STATE]
-    for i in chance.some(short, 3):
+    for i in chance.sample(short, 3):
         yield _example(telling, "graphrag report", COMMUNITY_REPORT.prompt("en", graph_state=states[i]), reports[i])
     for inquiry in chosen[:5]:
         best = baselines.top(reports, sizes, inquiry.question.question, "en", k=chance.between(2, 6))
@@ -364,8 +364,8 @@ def words_of(question: str) -> list[str]:
     >>> words_of("What did the butcher conceal? It was at the crooked granary.")
     ['butcher', 'conceal', 'crooked', 'granary']
     """
-    found = re.findall(r"[A-Za-z][\w'-]*", question)
-    long = [word for word in dict.fromkeys(found) if len(word) > 3 and not LEFT_OUT.fullmatch(word.lower())]
+    words = re.findall(r"[A-Za-z][\w'-]*", question)
+    long = [word for word in dict.fromkeys(words) if len(word) > 3 and not LEFT_OUT.fullmatch(word.lower())]
     return [word.removesuffix("'s") for word in sorted(long, key=lambda word: word[0].islower())]
 
 
@@ -389,12 +389,12 @@ def _by_code(inquiry: Inquiry, chance: Chance) -> Iterator[Example]:
         code = program(words, question.question)
         yield _example(inquiry, "rlm program", task, code, *history)
         notes = {start: inquiry.lines(start, start + PART) for start in parts}
-        found = [line for lines in notes.values() for line in lines]
-        known += found
+        findings = [line for lines in notes.values() for line in lines]
+        known += findings
         bearing, idle = ([start for start in parts if bool(notes[start]) == bears] for bears in (True, False))
-        for start in [*chance.some(bearing, 1), *chance.some(idle, 1)]:
+        for start in [*chance.sample(bearing, 1), *chance.sample(idle, 1)]:
             yield _queried(inquiry, text[start : start + PART], notes[start])
-        printed, said = "".join(f"{line}\n" for line in found), baselines.TOLD["en"]
+        printed, said = "".join(f"{line}\n" for line in findings), baselines.TOLD["en"]
         output = said["output"].format(n=len(printed), output=printed) if printed else said["nothing"]
         history += [code, output]
         if inquiry.needed <= set(known):

@@ -159,7 +159,7 @@ def block_examples(book: Book, tokenizer: Tokenizer, seed: int = 0) -> list[Exam
         for index in range(len(chunks)):
             run.go(index, *run.gold(index, thin=True))
         ended.append(run)
-    for lie in chance.some([event for event in book.world.events if event.kind == "false"], 3):
+    for lie in chance.sample([event for event in book.world.events if event.kind == "false"], 3):
         made += _refuted(book, chunks, lie, tokenizer, chance)
     made = [example for example in made if len(tokenizer(example.prompt)["input_ids"]) <= LONGEST]
     chance = Chance("builder answers", book.document.id, seed)
@@ -408,10 +408,10 @@ def _deed(book: Book, question: Question) -> str:
 
 def _who(run: Run, event: Event, deed: str, state: str) -> list[str]:
     """Who does the deed in an event, seen from either side; somebody in disguise by name where the graph says who it is."""
-    ids, found = run.reading.ids, []
+    ids, names = run.reading.ids, []
     for slot, kind in (("a", event.kind), ("b", world.FROM_B.get(event.kind))):
         if kind == deed:
             guise, named = (json.dumps(ids.get(f"{what}{event.slots[slot]}")) for what in ("guise", "person"))
             known = f'"source": {guise}, "target": {named}' in state
-            found.append(run.builder.voice.name(event.slots[slot], () if known else event.guised))
-    return found
+            names.append(run.builder.voice.name(event.slots[slot], () if known else event.guised))
+    return names

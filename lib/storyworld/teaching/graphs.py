@@ -96,10 +96,10 @@ class Builder:
     def facts(self) -> list[Fact]:
         """All that is told, in the order of the text: an event where it is told first, a binding at each of its places."""
         telling, world = self.book.telling, self.book.world
-        found: list[Fact] = [(telling.events[e.id][0], sentence(shown_fact(self.book, e)), e) for e in world.events]
+        facts: list[Fact] = [(telling.events[e.id][0], sentence(shown_fact(self.book, e)), e) for e in world.events]
         for binding in world.bindings:
-            found += [(span, sentence(self.voice.binding(binding)), binding) for span in telling.bindings[binding.id]]
-        return sorted(found, key=lambda fact: (fact[0], fact[1]))
+            facts += [(span, sentence(self.voice.binding(binding)), binding) for span in telling.bindings[binding.id]]
+        return sorted(facts, key=lambda fact: (fact[0], fact[1]))
 
     def within(self, place: Place) -> list[Fact]:
         """What is told between two offsets."""
@@ -132,7 +132,7 @@ class Builder:
     def quote(self, span: Span, within: Place) -> str:
         """The first words of a span, as many as make them stand only once in the block."""
         block, whole = self.text[within.start : within.end], self.text[span.start : span.end]
-        ends = [found.end() for found in re.finditer(r"\S+" if self.language == "en" else r".", whole)]
+        ends = [match.end() for match in re.finditer(r"\S+" if self.language == "en" else r".", whole)]
         for end in ends[min(QUOTE[self.language], len(ends)) - 1 :]:
             if block.count(whole[:end]) == 1:
                 return whole[:end]
@@ -156,16 +156,16 @@ class Builder:
         content = node.content if node.type == "concept" else sentence(shown_fact(self.book, event))
         sort = "oath" if event.kind == "false" else event.kind
         note_id = self._id(key, f"{sort}_{_slug(name)}", reading)
-        found: list[Operation] = [AddNode(op="add_node", id=note_id, type=node.type, content=content, src=src)]
+        operations: list[Operation] = [AddNode(op="add_node", id=note_id, type=node.type, content=content, src=src)]
         for edge in chosen:
-            found += self._entity(edge.target, within, reading)
-            found.append(_edge(note_id, reading.ids[edge.target], edge.relation, src))
+            operations += self._entity(edge.target, within, reading)
+            operations.append(_edge(note_id, reading.ids[edge.target], edge.relation, src))
         if number:
             src = self.quote(self.nodes[number].span, within)
             own = self._id(number, f"number_of_{note_id}", reading)
-            found.append(AddNode(op="add_node", id=own, type="stat", content=answer, src=src))
-            found.append(_edge(own, note_id, self.edges[number][0].relation, src))
-        return found
+            operations.append(AddNode(op="add_node", id=own, type="stat", content=answer, src=src))
+            operations.append(_edge(own, note_id, self.edges[number][0].relation, src))
+        return operations
 
     def binding(self, binding: Binding, span: Span, within: Place, reading: Reading) -> list[Operation]:
         """Note who somebody is: a trade in the person's node, a kinship or a guise as an edge."""
@@ -180,8 +180,8 @@ class Builder:
         relation = self.voice.relation(binding) if binding.kind == "kin" else self.voice.say.RELATIONS["guise"]
         if binding.kind == "guise":
             first, second = f"guise{binding.person}", person
-        found = [*self._entity(first, within, reading), *self._entity(second, within, reading)]
-        return [*found, _edge(reading.ids[first], reading.ids[second], relation, src)]
+        nodes = [*self._entity(first, within, reading), *self._entity(second, within, reading)]
+        return [*nodes, _edge(reading.ids[first], reading.ids[second], relation, src)]
 
     def _content(self, key: str) -> str:
         return self.nodes[key].content if key in self.nodes else ""
@@ -231,7 +231,7 @@ def split_blocks(book: Book, tokenizer: Tokenizer) -> list[Chunk]:
 
 
 def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
-    found = []
+    blocks = []
     for chunk in chunks:
         near = [span for span in (*builder.at, *builder.bound) if span.start < chunk.end and span.end > chunk.start]
         whole = [span for span in near if chunk.start <= span.start and span.end <= chunk.end]
@@ -239,8 +239,8 @@ def _blocks(builder: Builder, chunks: Sequence[Chunk]) -> list[_Block]:
         events = [e for e in touched.values() if set(builder.book.telling.events[e.id]) <= set(whole)]
         bindings = [(builder.bound[span], span) for span in sorted(whole) if span in builder.bound]
         cut_off = len(whole) < len(near) or len(events) < len(touched)
-        found.append(_Block(chunk, events, bindings, cut_off))
-    return found
+        blocks.append(_Block(chunk, events, bindings, cut_off))
+    return blocks
 
 
 def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
@@ -267,7 +267,7 @@ def edits(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         full += fitting(editing) or (fitting(later) if chance.hit(0.5) else []) or fitting(telling)
         if len(empty) < len(full) / 4:
             empty += fitting([example for example in read if not example[1].operations])
-    lies = chance.some([event for event in book.world.events if event.kind == "false"], 3)
+    lies = chance.sample([event for event in book.world.events if event.kind == "false"], 3)
     refuted = [example for lie in lies for example in fitting(list(_refuted(builder, lie, blocks)))]
     yield from [*full, *empty, *refuted]
 
@@ -330,7 +330,7 @@ def graph_answer(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         fate = chance.pick(["all", "all", "all", "bindings", "events"])
         kinds, _ = taken_for(events, [])
         noise = [event for event in book.world.events if event.kind != "false" and not alike(event) & kinds]
-        noise = chance.some(noise, chance.between(1, 4))
+        noise = chance.sample(noise, chance.between(1, 4))
         for i in range(len(noise) + 1):
             slots, value = _example(builder, question, noise[i:], fate, chunks)
             if len(tokenizer.encode(GRAPH_ANSWER.prompt(book.document.language, **slots))) <= LONGEST:

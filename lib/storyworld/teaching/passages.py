@@ -60,7 +60,7 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
     None where the passage does not bear it out by itself: something is cut off at the border, somebody goes unnamed, an
     oath is told that the rest of the book gives the lie, or a debt to one who is called the victim only later.
     """
-    voice, telling, found = book.voice, book.telling, []
+    voice, telling, said = book.voice, book.telling, []
     tellings: list[tuple[list[Span], Event | Binding]] = [(telling.events[entry.id], entry) for entry in book.world.events]
     tellings += [([span], entry) for entry in book.world.bindings for span in telling.bindings[entry.id]]  # told anew in each
     for spans, entry in tellings:
@@ -68,8 +68,8 @@ def statements(book: Book, start: int, end: int) -> list[str] | None:
             cut_off = any(span.start < start or end < span.end for span in spans)
             if cut_off or isinstance(entry, Event) and (entry.kind == "false" or entry.slots.get("clue") == "debt"):
                 return None
-            found.append((spans[0].start, voice.fact(entry) if isinstance(entry, Event) else voice.binding(entry)))
-    facts = list(dict.fromkeys(says for _, says in sorted(found)))
+            said.append((spans[0].start, voice.fact(entry) if isinstance(entry, Event) else voice.binding(entry)))
+    facts = list(dict.fromkeys(says for _, says in sorted(said)))
     return facts if all(_names_known(book, says, book.document.text[start:end]) for says in facts) else None
 
 
@@ -86,9 +86,9 @@ def needed(book: Book, question: Question, chunks: Sequence[Chunk]) -> list[Chun
 
     None where that takes `MOST` or more, or where those chunks alone do not answer the question.
     """
-    found = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
-    few = question.kind not in WHOLE and len(found) < MOST
-    return found if few and readable(book, question, shown(book, found)) else None
+    keep = [chunk for chunk in chunks if any(holds(book, chunk, span) for span in question.support)]
+    few = question.kind not in WHOLE and len(keep) < MOST
+    return keep if few and readable(book, question, shown(book, keep)) else None
 
 
 def readable(book: Book, question: Question, text: str) -> bool:
@@ -133,13 +133,13 @@ def questions_with_claims(book: Book, chance: Chance) -> list[tuple[Question, Cl
 
 def settings(book: Book) -> dict[str, str]:
     """The place of what is told, by statement, where the text names it in the telling itself."""
-    found = {}
+    places = {}
     for event in book.world.events:
         if "p" in event.slots:
             place, span = book.voice.place(event.slots["p"]), book.telling.events[event.id][0]
             if mentions(place, book.document.text[span.start : span.end]):
-                found[book.voice.fact(event)] = place
-    return found
+                places[book.voice.fact(event)] = place
+    return places
 
 
 def _names_known(book: Book, says: str, text: str) -> bool:
@@ -233,7 +233,7 @@ def silver_chunks(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     """Questions with numbered passages, and which of these are relevant (MiA-RAG, Figure 11)."""
     chunks = cut(book, tokenizer)
     for question, _, keep in islice(answerable(book, chance, chunks), SHARE):
-        keep = [] if chance.hit(NONE_SHOWN) else chance.some(keep, chance.between(1, len(keep)))
+        keep = [] if chance.hit(NONE_SHOWN) else chance.sample(keep, chance.between(1, len(keep)))
         listed = mixed(book, question, keep, chunks, chance.between(max(3, len(keep)), MOST), chance)
         texts = [" ".join(book.document[chunk].split()) for chunk in listed]
         value = _picked(relevant(book, question, chunk) for chunk in listed)
@@ -247,8 +247,8 @@ def silver_nodes(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
         facts = supporting(book, question)
         entities = [(f"{entity.name}: {entity.description}", bears_on(question, entity, facts)) for entity in book.entities]
         keep = [] if chance.hit(NONE_SHOWN) else [entity for entity in entities if entity[1]]
-        keep = chance.some(keep, MOST_ENTITIES // 2)
-        others = chance.some([entity for entity in entities if not entity[1]], chance.between(3, MOST_ENTITIES - len(keep)))
+        keep = chance.sample(keep, MOST_ENTITIES // 2)
+        others = chance.sample([entity for entity in entities if not entity[1]], chance.between(3, MOST_ENTITIES - len(keep)))
         picked = [*keep, *others]
         used = accumulate(len(tokenizer.encode(text)) for text, _ in picked)
         picked = chance.shuffled(picked[: sum(tokens <= ENTITY_ROOM for tokens in used)])
@@ -292,13 +292,13 @@ def pairwise(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
     said, join, stop = SAID[language], voice.words.scenes.JOIN, voice.say.STOP
     known = {entity.name: entity.description.removesuffix(stop).split(voice.say.FACT_JOIN) for entity in book.entities}
     rich = [name for name, facts in known.items() if len(facts) > 2]
-    for name in chance.some(rich, COMPARED):
+    for name in chance.sample(rich, COMPARED):
         facts = known[name][: FACTS[language]]
-        dropped = chance.some(range(len(facts)), chance.between(1, len(facts) - 1))
+        dropped = chance.sample(range(len(facts)), chance.between(1, len(facts) - 1))
         kept = [fact for i, fact in enumerate(facts) if i not in dropped]
         full, less = (join.join(sentence(fact) + stop for fact in listed) for listed in (facts, kept))
         if chance.hit(PADDED):
-            less = join.join([less, *chance.some(EMPTY[language], len(EMPTY[language]))])
+            less = join.join([less, *chance.sample(EMPTY[language], len(EMPTY[language]))])
         first = chance.hit(0.5)
         winner: Literal["Answer 1", "Answer 2"] = "Answer 1" if first else "Answer 2"
         counts = {"more": len(facts), "less": len(kept)}

@@ -79,13 +79,13 @@ def controlled_prompts(
     evidence and noise may take.
 
     >>> from storyworld import books
-    >>> found = controlled_prompts(books("develop")[:2], tokenizer)                                   # doctest: +SKIP
-    >>> len(found), found[0].layouts["true"].relevant                                    # doctest: +SKIP
+    >>> controlled = controlled_prompts(books("develop")[:2], tokenizer)                                   # doctest: +SKIP
+    >>> len(controlled), controlled[0].layouts["true"].relevant                                    # doctest: +SKIP
     (8, (False, True, False, False, False, False, False, False))
     """
     require(shown >= MOST + NOISE, f"shown={shown!r}: expected at least {MOST + NOISE} passages, evidence and noise")
     require(len(books) >= 2, f"{len(books)} books: expected at least two, one has the summary of another as a control")
-    reader, found = reader or tokenizer, []
+    reader, controlled = reader or tokenizer, []
     for i, book in enumerate(books):
         language, chance = book.document.language, Chance("mcea", book.document.id, *([seed] if seed else []))
         chunks, taken = passages.cut(book, tokenizer), silver or {}
@@ -95,17 +95,17 @@ def controlled_prompts(
         for question, _, right in islice(answerable(book, tokenizer, chance), share):
             wrong = [j for j in taken.get(question.id, ()) if j not in right][: shown - NOISE - len(right)]
             rest = [chunk for chunk in chunks if chunk.index not in wrong]  # none is shown twice
-            some = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
-            texts = [book.document[chunk] for chunk in some]
-            relevant = [passages.relevant(book, question, chunk) for chunk in some]
+            picked = passages.mixed(book, question, [chunks[j] for j in (*right, *wrong)], rest, shown, chance)
+            texts = [book.document[chunk] for chunk in picked]
+            relevant = [passages.relevant(book, question, chunk) for chunk in picked]
             written = write("qa", {"question": question.question}, texts, book.summary, language)
             layout = lay_out(written, relevant, reader)
             layouts = {"true": layout} | {name: with_summary(layout, _repeated(ids, layout)) for name, ids in instead.items()}
             layouts |= {"shuffled": shuffled(layout, int(digest(question.id)[:8], 16)), "equal": equal_lengths(layout)}
-            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in some)
-            flags = tuple(chunk.index in taken[question.id] for chunk in some) if question.id in taken else ()
-            found.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, held, flags))
-    return found
+            held = tuple(any(passages.holds(book, chunk, span) for span in question.evidence) for chunk in picked)
+            flags = tuple(chunk.index in taken[question.id] for chunk in picked) if question.id in taken else ()
+            controlled.append(ControlledPrompt(question.id, book.document.id, question.needs_binding, layouts, held, flags))
+    return controlled
 
 
 def _repeated(ids: Sequence[int], layout: Layout) -> list[int]:
@@ -130,50 +130,50 @@ def _accepted(book: Book, slots: Mapping[str, str], gold: str) -> list[str]:
     return [gold, *posed.accepted] if gold == posed.answer else [gold]
 
 
-def _kept(gold: weighing.Kept, found: weighing.Kept) -> float:
+def _kept(gold: weighing.Kept, reply: weighing.Kept) -> float:
     """Of what the gold keeps, the share that the reply keeps, too."""
-    return weighing.Kept(tuple(right for wanted, right in zip(gold.right, found.right, strict=True) if wanted), 0).recall
+    return weighing.Kept(tuple(right for wanted, right in zip(gold.right, reply.right, strict=True) if wanted), 0).recall
 
 
-def _summary(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
+def _summary(book: Book, slots: Mapping[str, str], gold: str, reply: str) -> dict[str, float]:
     kinds = {"binding_recall": weighing.bindings, "event_recall": weighing.events}
-    return {name: _kept(read(book.voice, gold), read(book.voice, found)) for name, read in kinds.items()}
+    return {name: _kept(read(book.voice, gold), read(book.voice, reply)) for name, read in kinds.items()}
 
 
-def _indices(book: Book, slots: Mapping[str, str], gold: list[int], found: list[int]) -> dict[str, float]:
-    return {"f1": indices_f1(gold, found)}
+def _indices(book: Book, slots: Mapping[str, str], gold: list[int], reply: list[int]) -> dict[str, float]:
+    return {"f1": indices_f1(gold, reply)}
 
 
-def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], found: list[dict]) -> dict[str, float]:
-    return {"f1": f1(*({entity["name"].lower() for entity in entities} for entities in (gold, found)))}
+def _entities(book: Book, slots: Mapping[str, str], gold: list[dict], reply: list[dict]) -> dict[str, float]:
+    return {"f1": f1(*({entity["name"].lower() for entity in entities} for entities in (gold, reply)))}
 
 
-def _edits(book: Book, slots: Mapping[str, str], gold: Edits, found: Edits) -> dict[str, float]:
-    nodes, edges = roles.node_and_edge_f1(gold, found, book.document.language)
-    quotes, block = [op.src for op in found.operations if isinstance(op, AddNode | AddEdge)], slots["block_text"]
+def _edits(book: Book, slots: Mapping[str, str], gold: Edits, reply: Edits) -> dict[str, float]:
+    nodes, edges = roles.node_and_edge_f1(gold, reply, book.document.language)
+    quotes, block = [op.src for op in reply.operations if isinstance(op, AddNode | AddEdge)], slots["block_text"]
     quoted = {"quote_located": located(quotes, block), "quote_verbatim": roles.verbatim(quotes, block)}
     return {"node_f1": nodes, "edge_f1": edges} | quoted
 
 
-def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
+def _graph_answer(book: Book, slots: Mapping[str, str], gold: Any, reply: Any) -> dict[str, float]:
     references = _accepted(book, slots, gold.answer)
-    right = exact_match(found.answer, references, book.document.language) if found.answer.strip() else 0.0
-    return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, found.cited_nodes)}
+    right = exact_match(reply.answer, references, book.document.language) if reply.answer.strip() else 0.0
+    return {"accuracy": right, "cited_f1": f1(gold.cited_nodes, reply.cited_nodes)}
 
 
-def _memory(book: Book, slots: Mapping[str, str], gold: Any, found: Any) -> dict[str, float]:
-    text, ends = slots["document"], [end for scenario in found.scenario for end in scenario.ends if end]
-    boundary = roles.border_f1(roles.borders(gold, text), roles.borders(found, text))
+def _memory(book: Book, slots: Mapping[str, str], gold: Any, reply: Any) -> dict[str, float]:
+    text, ends = slots["document"], [end for scenario in reply.scenario for end in scenario.ends if end]
+    boundary = roles.border_f1(roles.borders(gold, text), roles.borders(reply, text))
     return {"boundary_f1": boundary, "ends_located": located(ends, text)}
 
 
-def _qa(book: Book, slots: Mapping[str, str], gold: str, found: str) -> dict[str, float]:
-    return {"f1": token_f1(found, _accepted(book, slots, gold), book.document.language)}
+def _qa(book: Book, slots: Mapping[str, str], gold: str, reply: str) -> dict[str, float]:
+    return {"f1": token_f1(reply, _accepted(book, slots, gold), book.document.language)}
 
 
 def _agrees(score: str, get: Callable[[Any], Any]) -> Score:
     """Whether gold and reply say the same in one respect."""
-    return lambda book, slots, gold, found: {score: float(get(gold) == get(found))}
+    return lambda book, slots, gold, reply: {score: float(get(gold) == get(reply))}
 
 
 # By role: a function of the book, what the prompt showed, the gold value and the value of the reply.
@@ -185,7 +185,7 @@ SCORES: dict[str, Score] = {
     "graph_answer": _graph_answer,
     "update": _agrees("action_accuracy", attrgetter("action")),
     "memory": _memory,
-    "reverse_reasoning": lambda book, _, gold, found: {"rouge_l": rouge_l(found, gold, book.document.language)},
+    "reverse_reasoning": lambda book, _, gold, reply: {"rouge_l": rouge_l(reply, gold, book.document.language)},
     "qa": _qa,
     **dict.fromkeys(("choice", "claim"), _agrees("accuracy", attrgetter("answer"))),
     "grade": _agrees("accuracy", attrgetter("correct")),
@@ -193,7 +193,7 @@ SCORES: dict[str, Score] = {
 }
 
 
-def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any | None) -> dict[str, float]:
+def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, reply: Any | None) -> dict[str, float]:
     """The scores of a reply's value, or of None where it could not be read.
 
     >>> import storyworld
@@ -201,10 +201,10 @@ def score(role: str, book: Book, slots: Mapping[str, str], gold: Any, found: Any
     >>> score("silver_chunks", book, {}, [0, 2], [0]), score("silver_chunks", book, {}, [0, 2], None)
     ({'f1': 0.6666666666666666}, {'f1': 0.0})
     """
-    if found is None:  # what was not said is not quoted, either
+    if reply is None:  # what was not said is not quoted, either
         best = SCORES[role](book, slots, gold, gold).items()
         return {name: math.nan if math.isnan(value) or name in QUOTES else 0.0 for name, value in best}
-    return SCORES[role](book, slots, gold, found)
+    return SCORES[role](book, slots, gold, reply)
 
 
 @dataclass(frozen=True)
@@ -237,14 +237,14 @@ def rows(
     """
     require(role in ROLES, f"no role {role!r}: expected some of {', '.join(ROLES)}")
     require(not alone or role in ANSWERS, f"alone=True with role {role!r}: expected one of {', '.join(ANSWERS)}")
-    share, found = ROWS[role] if share is None else share, []
+    share, cases = ROWS[role] if share is None else share, []
     make: Callable[..., Any] = partial(ANSWERS[role], alone=alone) if role in ANSWERS else partial(gold, role)
     for book in books:
         chance = Chance("evaluation", role, book.document.id)
         made = make(book, chance, tokenizer)
-        some = chain.from_iterable(islice(made, share // 2)) if role == "claim" else islice(made, share)
-        found += [GoldRow(role, book, *example) for example in some]
-    return found
+        examples = chain.from_iterable(islice(made, share // 2)) if role == "claim" else islice(made, share)
+        cases += [GoldRow(role, book, *example) for example in examples]
+    return cases
 
 
 def scored(cases: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, list[float]]:
@@ -252,16 +252,16 @@ def scored(cases: Sequence[GoldRow], answers: Sequence[Answer]) -> dict[str, lis
 
     `pair_accuracy` stands at the second of two claims, and is NaN at the first.
     """
-    found: dict[str, list[float]] = {"valid": [], "valid_free": []}
+    scores: dict[str, list[float]] = {"valid": [], "valid_free": []}
     for row, answer in zip(cases, answers, strict=True):
         read = {"valid": float(answer.value is not None), "valid_free": float(answer.free_read)}
         for name, number in (read | score(row.role, row.book, row.slots, row.gold, answer.value)).items():
-            found.setdefault(name, []).append(number)
+            scores.setdefault(name, []).append(number)
     if cases and cases[0].role == "claim":
-        right = found["accuracy"]
+        right = scores["accuracy"]
         twins = zip(right[::2], right[1::2], strict=True)
-        found["pair_accuracy"] = [number for a, b in twins for number in (math.nan, min(a, b))]
-    return found
+        scores["pair_accuracy"] = [number for a, b in twins for number in (math.nan, min(a, b))]
+    return scores
 
 
 def interval(cases: Sequence[GoldRow], numbers: Sequence[float], seed: int = 0) -> Interval | None:
@@ -282,11 +282,11 @@ def play_prompts(role: str, play: Document, tokenizer: Tokenizer) -> list[tuple[
     picked = [blocks[round(i)] for i in np.linspace(0, len(blocks) - 1, PLAY)]
     graph = {"graph_state": roles.EMPTY, "total_blocks": str(len(blocks))}
     graph["question"] = f"What becomes of the people of {play.meta['title']}?"
-    found = []
+    pairs = []
     for block in picked:
         text, more = play[block].strip(), {**graph, "block_idx": str(block.index + 1)} if role == "edits" else {}
-        found.append((text, ROLES[role].prompt(play.language, **{OF_PLAY[role]: text}, **more)))
-    return found
+        pairs.append((text, ROLES[role].prompt(play.language, **{OF_PLAY[role]: text}, **more)))
+    return pairs
 
 
 @lru_cache(maxsize=2)

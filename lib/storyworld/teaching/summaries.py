@@ -58,8 +58,8 @@ def _runs(book: Book, chance: Chance, tokenizer: Tokenizer) -> Iterator[tuple[ra
     runs = [run for run in runs if least <= sum(lengths[i] for i in run) <= most]
     for run in chance.shuffled(runs):
         excerpt = text[spans[run[0]].start : spans[run[-1]].end].strip()
-        found = [end for i in run for end in ends(text[spans[i].start : spans[i].end], book.document.language)]
-        if all(excerpt.count(end) == 1 for end in found):
+        endings = [end for i in run for end in ends(text[spans[i].start : spans[i].end], book.document.language)]
+        if all(excerpt.count(end) == 1 for end in endings):
             yield run, excerpt
 
 
@@ -148,8 +148,8 @@ def as_summary(book: Book, statements: list[str], tokenizer: Tokenizer) -> str:
 
 def _texts(book: Book, chunks: list[Chunk]) -> list[tuple[Chunk, list[str]]]:
     """The chunks that can be summarised by themselves, with what they tell."""
-    found = [(chunk, passages.statements(book, chunk.start, chunk.end)) for chunk in chunks]
-    return [(chunk, statements) for chunk, statements in found if statements is not None]
+    pairs = [(chunk, passages.statements(book, chunk.start, chunk.end)) for chunk in chunks]
+    return [(chunk, statements) for chunk, statements in pairs if statements is not None]
 
 
 def chunk_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
@@ -187,12 +187,12 @@ def global_summary(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
 
 def described(book: Book, statements: list[str], places: Mapping[str, str]) -> list[dict[str, str]]:
     """Whom and what the statements name, and their places, in the order of the statements, each with those on it."""
-    found: dict[str, list[str]] = {}
+    facts: dict[str, list[str]] = {}
     for says in statements:
         for entity in book.entities:
             if mentions(entity.name, says) or entity.name == places.get(says):
-                found.setdefault(entity.name, []).append(says)
-    return [{"name": name, "description": book.voice.stated(says)} for name, says in found.items()]
+                facts.setdefault(entity.name, []).append(says)
+    return [{"name": name, "description": book.voice.stated(says)} for name, says in facts.items()]
 
 
 def named_entities(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
@@ -205,7 +205,7 @@ def named_entities(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
                 value = described(book, statements, places)
                 tokens = len(tokenizer.encode(json.dumps(value, ensure_ascii=False)))
                 (full if value else empty).append((tokens, chunk, value))
-    nobody = chance.some(empty, round(NOBODY * ENTITY_PASSAGES))
-    somebody = chance.some([passage for passage in full if passage[0] <= LONGEST], ENTITY_PASSAGES - len(nobody))
+    nobody = chance.sample(empty, round(NOBODY * ENTITY_PASSAGES))
+    somebody = chance.sample([passage for passage in full if passage[0] <= LONGEST], ENTITY_PASSAGES - len(nobody))
     for _, chunk, value in chance.shuffled([*nobody, *somebody]):
         yield {"text": book.document[chunk].strip()}, value

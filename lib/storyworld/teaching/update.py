@@ -108,9 +108,9 @@ def exchanged(book: Book, question: Question, text: str, chance: Chance) -> list
         if question.needs_binding:
             meant = [name for name in meant if not mentions(name, question.question)]
         others = [name for name in names if not mentions(name, context)]
-        pairs = ((name, other) for name in meant for other in chance.some(others, EXCHANGED))
+        pairs = ((name, other) for name in meant for other in chance.sample(others, EXCHANGED))
         copies += [_renamed(text, name, other, book.document.language) for name, other in pairs]
-    return chance.some(copies, EXCHANGED)
+    return chance.sample(copies, EXCHANGED)
 
 
 def by_trade(book: Book, question: Question) -> Question | None:
@@ -147,7 +147,7 @@ def who_is_who(book: Book) -> list[Asked]:
     voice, book_id = book.voice, book.document.id
     names = [voice.name(person.id) for person in book.world.people]
     texts = [book.document[span].strip() for span in tellings(book)]
-    found = []
+    rows = []
     for binding in book.world.bindings:
         if binding.kind == "kin":
             others = (voice.name(binding.other), voice.trade(binding.other))
@@ -159,8 +159,8 @@ def who_is_who(book: Book) -> list[Asked]:
         if right := tuple(text for text in texts if mentions(name, text)):
             units["chunk"] = Units(right, simple=tuple(text for text in texts if text not in right))
         questions = [TOLD_OF[book.document.language].format(who) for who in called]
-        found += [Asked(f"{book_id}-who{binding.id}-{i}", book_id, q, book.summary, units) for i, q in enumerate(questions)]
-    return found
+        rows += [Asked(f"{book_id}-who{binding.id}-{i}", book_id, q, book.summary, units) for i, q in enumerate(questions)]
+    return rows
 
 
 def tellings(book: Book) -> list[Span]:
@@ -185,27 +185,27 @@ def of_story(
     chunks: Sequence[Place] = tellings(book) if alone else cut(book, tokenizer)
     texts, entities = [book.document[chunk].strip() for chunk in chunks], nodes(book)
     questions = [chance.hit(traded) and by_trade(book, question) or question for question in book.questions]
-    found = []
+    rows = []
     for question in questions:
         right = evidence(book, question, chunks)
         if not 0 < len(right) <= MOST:
             continue
         apart = {i for i, chunk in enumerate(chunks) if not passages.relevant(book, question, chunk)}
-        hard = chance.some(sorted(apart & same_kind(book, question, chunks)), HARD)
-        simple = chance.some(sorted(apart - set(hard)), SIMPLE)
+        hard = chance.sample(sorted(apart & same_kind(book, question, chunks)), HARD)
+        simple = chance.sample(sorted(apart - set(hard)), SIMPLE)
         copies = [copy for i in right for copy in exchanged(book, question, texts[i], chance) if copy not in texts]
         units: dict[Task, Units] = {"chunk": _units(texts, right, hard, simple, copies)}
         about = bearing(book, question)
         others = [i for i in range(len(entities)) if i not in about]
         if about and others:
-            units["node"] = _units(entities, about, [], chance.some(others, SIMPLE))
-        found.append(Asked(question.id, book.document.id, question.question, book.summary, units))
+            units["node"] = _units(entities, about, [], chance.sample(others, SIMPLE))
+        rows.append(Asked(question.id, book.document.id, question.question, book.summary, units))
     if not even:
-        return found
+        return rows
     bound = {question.id for question in questions if question.needs_binding}
-    plain = [row for row in found if row.id not in bound]
-    kept = {row.id for row in chance.some(plain, len(found) - len(plain))}
-    return [row for row in found if row.id in bound or row.id in kept]
+    plain = [row for row in rows if row.id not in bound]
+    kept = {row.id for row in chance.sample(plain, len(rows) - len(plain))}
+    return [row for row in rows if row.id in bound or row.id in kept]
 
 
 def same_kind(book: Book, question: Question, chunks: Sequence[Place]) -> set[int]:
@@ -277,14 +277,14 @@ class _Shelf:
         if not events or len(question.evidence) > 2 or len(question.evidence) != len(events):
             return []
         meant = self.builder.bindings(question)
-        found = [self.need(binding, self.book.voice.binding(binding), telling.bindings[binding.id]) for binding in meant]
+        needs = [self.need(binding, self.book.voice.binding(binding), telling.bindings[binding.id]) for binding in meant]
         for event in events:
             fact = shown_fact(self.book, event)
             answers = [name for name in self.builder.said(event) if name in question.answer and name not in fact]
             if answers:
                 fact = self.say["where"].format(fact=fact, answers=self.book.voice.list(answers))
-            found.append(self.need(event, fact, telling.events[event.id]))
-        return found if all(need.holding for need in found) else []
+            needs.append(self.need(event, fact, telling.events[event.id]))
+        return needs if all(need.holding for need in needs) else []
 
 
 def update(book: Book, chance: Chance, tokenizer: Tokenizer) -> Gold:
@@ -303,22 +303,22 @@ def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) ->
     book, say, voice, language = shelf.book, shelf.say, shelf.book.voice, shelf.language
     max_steps = chance.between(3, 5)
     step = max_steps if chance.hit(0.12) else chance.between(1, max_steps - 1)
-    missing = [] if chance.hit(0.45) else chance.some(needs, chance.between(1, len(needs)))
+    missing = [] if chance.hit(0.45) else chance.sample(needs, chance.between(1, len(needs)))
     there = [need for need in needs if need not in missing]
-    noted = chance.some(there, chance.below(len(there) + 1)) if step > 1 else []
+    noted = chance.sample(there, chance.below(len(there) + 1)) if step > 1 else []
     shown = [need for need in there if need not in noted][:2]
     missing = [need for need in needs if need not in noted and need not in shown]
     retrieved = _passages(shelf, needs, shown, missing, chance)
     seen = [need for need in needs if need in noted or any(passage in retrieved for passage in need.holding)]
     # A kinship or a guise means something only beside something else that was found.
     alone = len(seen) == 1 and isinstance(seen[0].what, Binding) and seen[0].what.kind != "trade"
-    found = [need for need in seen if need in noted or not alone]
-    missing = [need for need in needs if need not in found]
+    met = [need for need in seen if need in noted or not alone]
+    missing = [need for need in needs if need not in met]
     notes = [need.note for need in needs if need in noted]
-    memory = [*notes, *(need.note for need in found if need not in noted)]
+    memory = [*notes, *(need.note for need in met if need not in noted)]
 
     free = [i for i, session in enumerate(shelf.sessions) if not _tells(session, missing)]
-    sessions = sorted(chance.some(free, 2))
+    sessions = sorted(chance.sample(free, 2))
     query = question.question if step == 1 else _query(shelf, question, needs, noted, question.question)[0]
     last = step == max_steps
     texts = [book.document[passage].strip() for passage in retrieved]
@@ -341,7 +341,7 @@ def _example(shelf: _Shelf, question: Question, needs: Needs, chance: Chance) ->
         thought = join.join([head, say["enough"]])
         return slots, Update(evidence_memory=memory, confidence="HIGH", thought=thought, action="ANSWER")
     confidence = "LOW" if any(isinstance(need.what, Event) for need in missing) else "MEDIUM"
-    rewritten, what = _query(shelf, question, needs, found, query)
+    rewritten, what = _query(shelf, question, needs, met, query)
     thought = join.join([head, say["late" if last else "missing"].format(what=what)])
     said = {"evidence_memory": memory, "confidence": confidence, "thought": thought}
     if last:
@@ -368,20 +368,20 @@ def _passages(shelf: _Shelf, needs: Needs, shown: Needs, missing: Needs, chance:
     kinds = set().union(*map(alike, deeds)) if len(deeds) < len(needs) else set()
     others = [passage for passage in shelf.passages if passage not in chosen and not _tells([passage], needs)]
     others = [passage for passage in others if not kinds & shelf.kinds[passage.index]]
-    return chance.shuffled([*chosen, *chance.some(others, 3 - len(chosen))])
+    return chance.shuffled([*chosen, *chance.sample(others, 3 - len(chosen))])
 
 
-def _query(shelf: _Shelf, question: Question, needs: Needs, found: Needs, current: str) -> tuple[str, str]:
+def _query(shelf: _Shelf, question: Question, needs: Needs, met: Needs, current: str) -> tuple[str, str]:
     """What to search for, in other words than the last query, and what is missing."""
-    what = _missing(shelf, question, needs, found)
+    what = _missing(shelf, question, needs, met)
     return (shelf.say["again"].format(question=what) if what == current else what), what
 
 
-def _missing(shelf: _Shelf, question: Question, needs: Needs, found: Needs) -> str:
+def _missing(shelf: _Shelf, question: Question, needs: Needs, met: Needs) -> str:
     """What is missing, as a question: who is meant first, then the deed, by the names known by now."""
     voice, say, text = shelf.book.voice, shelf.say, question.question
-    lacking = [need.what for need in needs if isinstance(need.what, Binding) and need not in found]
-    deed_found = any(isinstance(need.what, Event) for need in found)
+    lacking = [need.what for need in needs if isinstance(need.what, Binding) and need not in met]
+    deed_found = any(isinstance(need.what, Event) for need in met)
     for binding in lacking:
         if binding.kind == "trade":
             return say["trade"].format(trade=voice.trade(binding.person))
