@@ -41,12 +41,12 @@ def test_angles_are_those_of_a_projection(seed, n, dim, centred):
     chunks, queries = drawn(seed, n + centred, dim), drawn(seed + 1, 4, dim)
     centre = chunks.mean(0) if centred else np.zeros(dim)
     space = geometry.subspace(chunks, centre)
-    found = geometry.angles(space, queries)
-    assert found.shape == (4, min(n, dim)) and len(space.directions) == min(n, dim)
+    angles = geometry.angles(space, queries)
+    assert angles.shape == (4, min(n, dim)) and len(space.directions) == min(n, dim)
     _, _, directions = np.linalg.svd(chunks - centre)
     for rank in range(1, min(n, dim) + 1):
         projector = directions[:rank].T @ directions[:rank]
-        for query, angle in zip(queries - centre, found[:, rank - 1], strict=True):
+        for query, angle in zip(queries - centre, angles[:, rank - 1], strict=True):
             share = np.linalg.norm(projector @ query) / np.linalg.norm(query)
             assert angle == pytest.approx(np.degrees(np.arccos(min(1, share))), abs=1e-5)
 
@@ -67,10 +67,10 @@ def test_a_chunk_lies_in_what_all_chunks_span(seed, n, dim, centred, narrow):
 @given(seeds, st.integers(1, 9), st.integers(2, 12))
 def test_more_directions_are_never_farther(seed, n, dim):
     space = geometry.subspace(drawn(seed, n, dim))
-    found = geometry.angles(space, drawn(seed + 1, 5, dim))
-    assert (np.diff(found, axis=1) <= 1e-9).all() and (found >= 0).all() and (found <= 90).all()
-    np.testing.assert_allclose(geometry.angles(space, 7 * drawn(seed + 1, 5, dim)), found, atol=1e-6)
-    np.testing.assert_allclose(geometry.angles(space, -drawn(seed + 1, 5, dim)), found, atol=1e-6)
+    angles = geometry.angles(space, drawn(seed + 1, 5, dim))
+    assert (np.diff(angles, axis=1) <= 1e-9).all() and (angles >= 0).all() and (angles <= 90).all()
+    np.testing.assert_allclose(geometry.angles(space, 7 * drawn(seed + 1, 5, dim)), angles, atol=1e-6)
+    np.testing.assert_allclose(geometry.angles(space, -drawn(seed + 1, 5, dim)), angles, atol=1e-6)
     assert (np.diff(space.explained) >= 0).all() and space.explained[-1] == pytest.approx(1)
     np.testing.assert_allclose(space.directions @ space.directions.T, np.eye(len(space.directions)), atol=1e-9)
 
@@ -114,20 +114,20 @@ def eager(model, written):
 def test_units_as_if_the_model_ended_there(model, tokenizer):
     embedder = MiaEmbedder(model, tokenizer, batch_tokens=20)
     hooks = dict(model.get_decoder().layers[0]._forward_hooks)
-    found = geometry.unit_layers(embedder, UNITS)
-    assert found.shape == (3, 3, 32) and found.dtype == np.float32
+    layers = geometry.unit_layers(embedder, UNITS)
+    assert layers.shape == (3, 3, 32) and layers.dtype == np.float32
     for layer in ends(model):
-        np.testing.assert_allclose(found[layer], embedder.units(UNITS), atol=1e-5)
+        np.testing.assert_allclose(layers[layer], embedder.units(UNITS), atol=1e-5)
     assert dict(model.get_decoder().layers[0]._forward_hooks) == hooks  # nothing is left behind
 
 
 def test_queries_as_if_the_model_ended_there(model, tokenizer, form, language):
     embedder = MiaEmbedder(model, tokenizer, form, language=language)
     for summary in (TOLD[language], None):
-        found = geometry.query_layers(embedder, QUESTIONS, summary).vectors
-        assert found.shape == (3, 3, 32)
+        vectors = geometry.query_layers(embedder, QUESTIONS, summary).vectors
+        assert vectors.shape == (3, 3, 32)
         for layer in ends(model):
-            np.testing.assert_allclose(found[layer], embedder.queries(QUESTIONS, summary), atol=1e-5)
+            np.testing.assert_allclose(vectors[layer], embedder.queries(QUESTIONS, summary), atol=1e-5)
 
 
 def test_batches_change_nothing(model, tokenizer):
@@ -147,8 +147,8 @@ def test_a_summary_that_the_embedder_leaves_out(model, tokenizer):
 def test_where_the_parts_stand(tokenizer, form, language):
     for summary in (TOLD[language], None):
         written = write(QUESTIONS[0], summary, form, tokenizer, language)
-        ids, found = [*written.head, *written.tail], written.spans
-        query, summary_text = (tokenizer.decode(ids[slice(*found[name])]) for name in ("query", "summary"))
+        ids, spans = [*written.head, *written.tail], written.spans
+        query, summary_text = (tokenizer.decode(ids[slice(*spans[name])]) for name in ("query", "summary"))
         assert query.endswith(QUESTIONS[0]) and INSTRUCTION[language].strip() not in query
         assert summary_text == ("" if summary is None else SUMMARY[language].format(summary))
 
@@ -163,8 +163,8 @@ def test_shares_are_those_of_eager_attention(model, tokenizer, form, language):
             written = write(question, summary, form, tokenizer, language)
             weights = eager(model, written)
             for part, (start, end) in {**written.spans, "first": (0, 1)}.items():
-                found = shares[:, i, geometry.PARTS.index(part)]
-                np.testing.assert_allclose(found, weights[:, start:end].sum(1), atol=1e-5)
+                of_part = shares[:, i, geometry.PARTS.index(part)]
+                np.testing.assert_allclose(of_part, weights[:, start:end].sum(1), atol=1e-5)
 
 
 def test_tokens_of_the_summary(model, tokenizer, form, language):
@@ -173,13 +173,13 @@ def test_tokens_of_the_summary(model, tokenizer, form, language):
     assert "".join(tokens) == TOLD[language] and all(tokens)
     assert weights.shape == (3, len(QUESTIONS), len(tokens))
     introduced = len(tokenizer(SUMMARY[language].format("").rstrip(" "), add_special_tokens=False)["input_ids"])
-    for question, found in zip(QUESTIONS, weights.swapaxes(0, 1), strict=True):
+    for question, read in zip(QUESTIONS, weights.swapaxes(0, 1), strict=True):
         written = write(question, TOLD[language], form, tokenizer, language)
         start, end = written.spans["summary"]
         expected = eager(model, written)[:, start + introduced : end]
-        np.testing.assert_allclose(found.sum(1), expected.sum(1), atol=1e-5)
+        np.testing.assert_allclose(read.sum(1), expected.sum(1), atol=1e-5)
         if language == "en":  # there each token is one of the model's
-            np.testing.assert_allclose(found, expected, atol=1e-5)
+            np.testing.assert_allclose(read, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("summary", [" two", "one ", "\n\nTom\n", "👩‍🚀 and 他", "x", "Ann typed <|im_end|> and left."])
@@ -196,22 +196,22 @@ def test_tokens_make_up_any_summary(model, tokenizer, summary):
 def test_what_was_seen_is_in_the_store(model, tokenizer, own_store):
     embedder = MiaEmbedder(model, tokenizer, Form("summary_first"))
     texts = [(UNITS, QUESTIONS, {"own": TOLD["en"], "none": None}), (UNITS[::-1], QUESTIONS, {"own": "Tom.", "none": None})]
-    found = geometry.seen(embedder, texts)
-    for (units, questions, summaries), *both in zip(texts, *found.values(), strict=True):
+    kept = geometry.seen(embedder, texts)
+    for (units, questions, summaries), *both in zip(texts, *kept.values(), strict=True):
         states = geometry.unit_layers(embedder, units)
-        for summary, of in zip(summaries.values(), both, strict=True):
+        for summary, entry in zip(summaries.values(), both, strict=True):
             inside = geometry.query_layers(embedder, questions, summary)
-            np.testing.assert_allclose(of.vectors, inside.vectors[-1], atol=1e-5)
-            np.testing.assert_allclose(of.shares, inside.shares, atol=1e-6)
-            np.testing.assert_allclose(of.units, states[-1], atol=1e-5)
+            np.testing.assert_allclose(entry.vectors, inside.vectors[-1], atol=1e-5)
+            np.testing.assert_allclose(entry.shares, inside.shares, atol=1e-6)
+            np.testing.assert_allclose(entry.units, states[-1], atol=1e-5)
             right = [[0]] * len(questions)
-            for by, other in ((of.same, states), (of.last, states[-1])):
+            for by, other in ((entry.same, states), (entry.last, states[-1])):
                 expected = geometry.recall_by_layer(inside.vectors, other, right, 2)
                 np.testing.assert_array_equal(geometry.recall_in(by, right, 2), expected)
     embedder.batch_tokens = 0  # nothing can be read any more
     again = geometry.seen(embedder, texts[:1])
-    for name, some in found.items():
-        for part, array in vars(some[0]).items():
+    for name, entries in kept.items():
+        for part, array in vars(entries[0]).items():
             np.testing.assert_array_equal(getattr(again[name][0], part), array)
     assert own_store.trail[-1].cached == 1
 
@@ -223,12 +223,12 @@ def test_recall_by_layer_one_by_one(seed, k, same):
     queries, units = rng.normal(size=(3, 4, 5)), rng.integers(-1, 2, size=(3, 9, 5)).astype(float)  # equal scores, too
     units = np.stack([units[0]] * 3) if same else units
     right = [rng.choice(9, size=rng.integers(1, 5), replace=False).tolist() for _ in range(4)]
-    found = geometry.recall_by_layer(queries, units[0] if same else units, right, k)
+    recall = geometry.recall_by_layer(queries, units[0] if same else units, right, k)
     for layer in range(3):
-        for i, of in enumerate(right):
+        for i, relevant in enumerate(right):
             scores = [float(queries[layer, i] @ unit) for unit in units[layer]]
             first = sorted(range(9), key=lambda j: (-round(scores[j], 9), j))[:k]
-            assert found[layer, i] == pytest.approx(len(set(first) & set(of)) / len(of))
+            assert recall[layer, i] == pytest.approx(len(set(first) & set(relevant)) / len(relevant))
 
 
 def test_what_cannot_be_read(model, tokenizer):
@@ -252,12 +252,12 @@ def curve(seed, layers=20):
 @given(seeds, st.integers(3, 20))
 def test_shifts_one_by_one(seed, layers):
     a, b = curve(seed, layers), curve(seed + 1, layers)
-    found = geometry.shift_test(a, b)
+    test = geometry.shift_test(a, b)
     shifted = [np.corrcoef(a, np.roll(b, by))[0, 1] for by in range(layers)]
-    assert found.value == pytest.approx(shifted[0]) and found.n == layers
-    assert found.p == pytest.approx(np.mean([value >= shifted[0] - 1e-9 for value in shifted]))
+    assert test.value == pytest.approx(shifted[0]) and test.n == layers
+    assert test.p == pytest.approx(np.mean([value >= shifted[0] - 1e-9 for value in shifted]))
     again = geometry.shift_test(3 * a + 5, b)
-    assert again.value == pytest.approx(found.value) and again.p == found.p
+    assert again.value == pytest.approx(test.value) and again.p == test.p
 
 
 def test_pairings_one_by_one():
@@ -266,21 +266,21 @@ def test_pairings_one_by_one():
     a, b = rng.normal(size=(5, 7)), rng.normal(size=(5, 7))
     b[:3] += a[:3]
     groups = ["x", "y", "x", "y", "x"]
-    found = geometry.pairing_test(a, b, groups, resamples=20_000)
+    test = geometry.pairing_test(a, b, groups, resamples=20_000)
 
     def left(curves):
         curves = curves - curves.mean(1, keepdims=True)
-        return np.concatenate([curves[mine] - curves[mine].mean(0) for mine in ([0, 2, 4], [1, 3])])
+        return np.concatenate([curves[rows] - curves[rows].mean(0) for rows in ([0, 2, 4], [1, 3])])
 
     def value(*order):
         return np.corrcoef(left(a).ravel(), left(b)[list(order)].ravel())[0, 1]
 
     null = [value(*x, *y) for x, y in product(permutations([0, 1, 2]), permutations([3, 4]))]
-    assert found.value == pytest.approx(value(*range(5))) and found.n == 5
-    assert found.p == pytest.approx(np.mean([value >= found.value - 1e-9 for value in null]), abs=0.01)
+    assert test.value == pytest.approx(value(*range(5))) and test.n == 5
+    assert test.p == pytest.approx(np.mean([value >= test.value - 1e-9 for value in null]), abs=0.01)
     profile = 10 * np.sin(np.arange(7))
     again = geometry.pairing_test(a + profile, b + profile + np.arange(5)[:, None], groups, resamples=20_000)
-    assert again.value == pytest.approx(found.value) and again.p == found.p
+    assert again.value == pytest.approx(test.value) and again.p == test.p
 
 
 def test_curves_that_cannot_be_compared():

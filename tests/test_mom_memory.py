@@ -19,8 +19,8 @@ NOTE = Document("note", RAIN + MILL + HOME)
 WHOLE = [("It rained", "all day."), ("The mill", "stood still."), ("Then Ivo", "the lamp.")]
 
 
-def cut(found: mom.Tiling, document: Document = NOTE) -> list[str]:
-    return [document[chunk] for chunk in found.chunks]
+def cut(tiling: mom.Tiling, document: Document = NOTE) -> list[str]:
+    return [document[chunk] for chunk in tiling.chunks]
 
 
 # Whatever is said ------------------------------------------------------------------------------------------------
@@ -47,13 +47,13 @@ def documents_and_ends(draw):
 @example((NOTE, [("lamp", "lamp")] * 3))
 def test_whatever_is_said_the_spans_tile_the_document(made):
     document, ends = made
-    found = tile(document, ends)
-    assert tiles(document, found.chunks)
-    assert all(document[chunk].strip() for chunk in found.chunks)
-    assert "".join(cut(found, document)) == document.text
-    assert sorted(i for group in found.groups for i in group) == list(range(len(ends)))
-    assert len(found.groups) == len(found.chunks)
-    assert set(found.repairs) <= set(RULES) and all(found.repairs.values())
+    tiling = tile(document, ends)
+    assert tiles(document, tiling.chunks)
+    assert all(document[chunk].strip() for chunk in tiling.chunks)
+    assert "".join(cut(tiling, document)) == document.text
+    assert sorted(i for group in tiling.groups for i in group) == list(range(len(ends)))
+    assert len(tiling.groups) == len(tiling.chunks)
+    assert set(tiling.repairs) <= set(RULES) and all(tiling.repairs.values())
 
 
 @settings(max_examples=200)
@@ -64,18 +64,18 @@ def test_whatever_is_said_there_is_a_memory(made, topics):
         Scenario.model_construct(chunk=f"{head}[MASK]{tail}", core=core)
         for (head, tail), core in zip(ends, topics, strict=False)
     ]
-    found = resolve(document, Extracted.model_construct(outline=topics[::2], scenario=scenarios))
-    assert tiles(document, found.memory.chunks)
-    assert len(found.memory.outline) == len(found.memory.core) == len(found.memory) <= max(1, len(scenarios))
+    resolved = resolve(document, Extracted.model_construct(outline=topics[::2], scenario=scenarios))
+    assert tiles(document, resolved.memory.chunks)
+    assert len(resolved.memory.outline) == len(resolved.memory.core) == len(resolved.memory) <= max(1, len(scenarios))
 
 
 # The rules, one by one -------------------------------------------------------------------------------------------
 
 
 def test_a_faultless_reply_needs_no_repair():
-    found = tile(NOTE, WHOLE)
-    assert cut(found) == [RAIN, MILL, HOME]
-    assert found.groups == ((0,), (1,), (2,)) and not found.repairs
+    tiling = tile(NOTE, WHOLE)
+    assert cut(tiling) == [RAIN, MILL, HOME]
+    assert tiling.groups == ((0,), (1,), (2,)) and not tiling.repairs
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_a_faultless_reply_needs_no_repair():
     ids=lambda x: " ".join(x) if isinstance(x, list) and x and x[0] in RULES else "",
 )
 def test_a_rule_of_repair(ends, expected, rules):
-    found = tile(NOTE, ends)
-    assert cut(found) == expected
-    assert found.repairs == Counter(rules)
+    tiling = tile(NOTE, ends)
+    assert cut(tiling) == expected
+    assert tiling.repairs == Counter(rules)
 
 
 def test_what_cannot_be_placed_joins_a_neighbour():
@@ -116,8 +116,8 @@ def test_what_cannot_be_placed_joins_a_neighbour():
 
 def test_words_that_stand_twice_are_taken_in_the_order_said():
     document = Document("twice", "Ann came. Ann left. Ann came. Ann slept.")
-    found = tile(document, [("Ann came.", "Ann left."), ("Ann came.", "slept.")])
-    assert cut(found, document) == ["Ann came. Ann left. ", "Ann came. Ann slept."] and not found.repairs
+    tiling = tile(document, [("Ann came.", "Ann left."), ("Ann came.", "slept.")])
+    assert cut(tiling, document) == ["Ann came. Ann left. ", "Ann came. Ann slept."] and not tiling.repairs
     # a tail stands as near as can be to the next head: "Ann" closes the first chunk, not its second word
     document = Document("near", "It was Ann, it was Ann. Bob came.")
     assert not tile(document, [("It was", "Ann."), ("Bob", "came.")]).repairs
@@ -126,15 +126,15 @@ def test_words_that_stand_twice_are_taken_in_the_order_said():
 def test_ends_copied_with_slips_are_found_as_quotes_are():
     document = Document("slips", "The hostess—“Letitia”—sold the copper lamp. Nobody had seen the miller since Monday.")
     hostess = ('the hostess -- "letitia"', "'Letitia'-sold the coper lamp")
-    found = tile(document, [hostess, ("Nobody has seen the miler", "since monday")])
-    assert found.chunks[1].start == document.text.index("Nobody") and not found.repairs
+    tiling = tile(document, [hostess, ("Nobody has seen the miler", "since monday")])
+    assert tiling.chunks[1].start == document.text.index("Nobody") and not tiling.repairs
 
 
 def test_chinese_chunks():
     document = Document("记", "清晨下了大雨，磨坊停了工。　午后，林剑秋提着灯回家去了。", "zh")
-    found = tile(document, [("清晨下了", "停了工。"), ("午后，林", "回家去了。")])
-    assert cut(found, document) == ["清晨下了大雨，磨坊停了工。　", "午后，林剑秋提着灯回家去了。"]
-    assert not found.repairs
+    tiling = tile(document, [("清晨下了", "停了工。"), ("午后，林", "回家去了。")])
+    assert cut(tiling, document) == ["清晨下了大雨，磨坊停了工。　", "午后，林剑秋提着灯回家去了。"]
+    assert not tiling.repairs
 
 
 def test_a_document_without_text_is_refused():
@@ -177,8 +177,8 @@ def test_memories_of_parts_are_joined():
     memories = [whole(Document("part", NOTE[part])) for part in parts]
     both = join(NOTE, parts, memories)
     assert tiles(NOTE, both.chunks) and both.outline == ("It rained all day.", "The mill stood still.")
-    for some in ((parts[1:], memories[1:]), (parts, memories[::-1])):
-        refused(partial(join, NOTE, *some), "memories of parts do not tile document")
+    for pair in ((parts[1:], memories[1:]), (parts, memories[::-1])):
+        refused(partial(join, NOTE, *pair), "memories of parts do not tile document")
 
 
 def test_a_memory_is_checked():
@@ -203,9 +203,9 @@ def test_ends_of():
 
 
 def test_the_samples_of_the_kit():
-    found = mom.samples()
-    assert {sample.document.language for sample in found} == {"en", "zh"}
-    for sample in found:
+    samples = mom.samples()
+    assert {sample.document.language for sample in samples} == {"en", "zh"}
+    for sample in samples:
         assert tiles(sample.document, sample.memory.chunks)
         assert resolve(sample.document, said(sample.document, sample.memory)).memory.borders == sample.memory.borders
         for question in sample.questions:

@@ -42,21 +42,21 @@ def slow(way, queries, weights=None, k=60.0):
         "core": [*MEMORY.core, *OTHERS.core],
         "chunk": [*(part.strip() for part in PARTS), "The lamp went out.", "Rain again."],
     }
-    vectors = {layer: Marked().encode(some).astype(float) for layer, some in texts.items()}
+    vectors = {layer: Marked().encode(items).astype(float) for layer, items in texts.items()}
     if way == FUSED:
         mean = sum(vectors.values())
         return queries @ (mean / np.linalg.norm(mean, axis=1, keepdims=True)).T
-    scores = {layer: queries @ some.T for layer, some in vectors.items()}
+    scores = {layer: queries @ items.T for layer, items in vectors.items()}
     if way in LAYERS:
         return scores[way]
     if way in ("max", "sum"):
         return getattr(np, way)(list(scores.values()), axis=0)
-    found = np.zeros(scores["core"].shape)
+    fused = np.zeros(scores["core"].shape)
     for values in scores.values():
         for q, row in enumerate(values):
             for rank, unit in enumerate(sorted(range(len(row)), key=lambda i: (-row[i], i)), 1):
-                found[q, unit] += 1 / (k + rank)
-    return found
+                fused[q, unit] += 1 / (k + rank)
+    return fused
 
 
 QUERIES = ["Who lit the lamp?", "What was the weather?", "谁去了学校？", "debts"]
@@ -102,7 +102,7 @@ def test_fused_vectors(layers, units, data):
     drawn = [data.draw(vectors) for _ in range(layers)]
     weights = data.draw(st.lists(st.floats(0.1, 3), min_size=layers, max_size=layers))
     mixed = fuse(drawn, weights, normalised=False)
-    by_hand = sum(w / sum(weights) * np.array(some) for w, some in zip(weights, drawn, strict=True))
+    by_hand = sum(w / sum(weights) * np.array(vector) for w, vector in zip(weights, drawn, strict=True))
     assert mixed.dtype == np.float32 and np.allclose(mixed, by_hand, atol=1e-6)
     lengths = np.linalg.norm(fuse(drawn, weights), axis=1)
     assert np.allclose(lengths[np.linalg.norm(mixed, axis=1) > 1e-6], 1, atol=1e-3, rtol=0)

@@ -39,8 +39,8 @@ def test_a_number_keeps_its_bounds(notebook, key, low, high):
 
 @pytest.mark.parametrize("encoder", ["minilm", "smollm2"])
 def test_an_encoder_is_as_fast_as_its_bare_model(encoder):
-    found = metrics(START)
-    ours, bare = (found[f"encode.tokens_per_second.{encoder}{end}"]["value"] for end in ("", ".bare"))
+    recorded = metrics(START)
+    ours, bare = (recorded[f"encode.tokens_per_second.{encoder}{end}"]["value"] for end in ("", ".bare"))
     assert ours >= 0.9 * bare
 
 
@@ -54,22 +54,22 @@ def test_intervals_hold_their_values(notebook):
 def test_what_was_computed_anew_is_what_the_store_holds():
     """The spot checks of all stored notebooks together, each of which draws one or two entries. What is read in another
     precision than it was made in may come out otherwise; the rest may not."""
-    found = [metrics(name) for name in NOTEBOOKS]
-    checks = [of["store.agree"] for of in found if "store.agree" in of]
-    other = [of["store.agree.other_precision"] for of in found if "store.agree" in of]
-    agree, n = (sum(of[key] for of in checks) - sum(of[key] for of in other) for key in ("value", "n"))
+    recorded = [metrics(name) for name in NOTEBOOKS]
+    checks = [numbers["store.agree"] for numbers in recorded if "store.agree" in numbers]
+    other = [numbers["store.agree.other_precision"] for numbers in recorded if "store.agree" in numbers]
+    agree, n = (sum(numbers[key] for numbers in checks) - sum(numbers[key] for numbers in other) for key in ("value", "n"))
     assert n >= 25 and agree >= 0.95 * n
-    assert len(checks) >= 18 and sum(of["value"] for of in checks) >= 0.85 * sum(of["n"] for of in checks)
+    assert len(checks) >= 18 and sum(numbers["value"] for numbers in checks) >= 0.85 * sum(numbers["n"] for numbers in checks)
 
 
 def test_a_judge_is_measured_beside_what_it_says():
-    found = metrics("16_mia_graphrag")
+    recorded = metrics("16_mia_graphrag")
     for criterion in ("comprehensiveness", "diversity", "empowerment", "overall"):
         for kind in ("removed", "doubled", "swapped", "all"):
-            assert "ci" in found[f"judge.agreement.{criterion}.{kind}"]
+            assert "ci" in recorded[f"judge.agreement.{criterion}.{kind}"]
         for other in ("sft_emb", "vanilla"):
-            assert "ci" in found[f"wins.answers.{other}.{criterion}"]
-    assert found["judge.agreement"]["n"] >= 100
+            assert "ci" in recorded[f"wins.answers.{other}.{criterion}"]
+    assert recorded["judge.agreement"]["n"] >= 100
 
 
 def test_what_travels_was_made_by_adapters_of_the_recipes():
@@ -77,4 +77,4 @@ def test_what_travels_was_made_by_adapters_of_the_recipes():
     known |= {recipe.sha256 for recipe in recipes.every().values()}
     for path in paths.data("store").glob("*.jsonl"):
         maker = json.loads(path.open(encoding="utf-8").readline())["maker"]
-        assert {of["adapter"] for of in (maker, *maker.values()) if isinstance(of, dict) and "adapter" in of} <= known
+        assert {part["adapter"] for part in (maker, *maker.values()) if isinstance(part, dict) and "adapter" in part} <= known

@@ -185,9 +185,9 @@ def test_support_is_what_the_likelihood_loses_without_the_source():
 
     answers = [OwnAnswer("plain search", "Who sold it?", text, places) for text in ("Ann", "Tom", "", "nobody there")]
     answers = [replace(answer, source=source(book, answer.answer, places)[0]) for answer in answers]
-    found = falls(book, LanguageModel(Stub(weigh=weigh)), answers)
-    assert found == [2.0, 0.0, None, None]
-    supported = [OwnAnswer("m", "q", "a", fall=fall).supported for fall in found]
+    drops = falls(book, LanguageModel(Stub(weigh=weigh)), answers)
+    assert drops == [2.0, 0.0, None, None]
+    supported = [OwnAnswer("m", "q", "a", fall=fall).supported for fall in drops]
     assert supported == [True, False, None, None] and 0 < FALL < 2
 
 
@@ -358,8 +358,8 @@ def test_what_a_server_answered_before_it_died_is_kept(novel, tmp_path, monkeypa
 
 def test_an_excerpt_is_around_a_word_of_the_answer_and_no_part_of_another():
     text = "That was what the weather did. " * 15 + "Then Ann put on a red hat. " + "It rained on. " * 40
-    of = SimpleNamespace(book=SimpleNamespace(document=Document("note", text), language="en"))
-    assert "a red hat" in report.excerpt(of, Chunk("note", 0, 0, len(text)), "a hat")
+    my_run = SimpleNamespace(book=SimpleNamespace(document=Document("note", text), language="en"))
+    assert "a red hat" in report.excerpt(my_run, Chunk("note", 0, 0, len(text)), "a hat")
 
 
 @pytest.mark.parametrize("form", ["short", "paper"])

@@ -130,8 +130,8 @@ def test_the_range_of_a_correlation_holds_what_is_drawn_inside_the_box():
 
 
 def test_half_way_agrees_with_either_side():
-    found = [paper.follows(printed, 1, np.mean, [54.2, 54.3], 1).verdict for printed in (54.1, 54.2, 54.3, 54.4)]
-    assert found == ["differs", "agrees", "agrees", "differs"]
+    verdicts = [paper.follows(printed, 1, np.mean, [54.2, 54.3], 1).verdict for printed in (54.1, 54.2, 54.3, 54.4)]
+    assert verdicts == ["differs", "agrees", "agrees", "differs"]
     assert paper.follows(50, -1, np.mean, [54.2, 54.3], 1).verdict == "agrees"
 
 
@@ -163,8 +163,8 @@ def test_a_true_order_is_within_what_its_table_allows(pairs, decimals):
 
 
 def test_a_tie_is_no_counterexample():
-    found = [paper.exceeds([2.0, 3.0], [1.0, other], 1).verdict for other in (3.0, 3.1, 2.9)]
-    assert found == ["rounds", "differs", "agrees"]
+    verdicts = [paper.exceeds([2.0, 3.0], [1.0, other], 1).verdict for other in (3.0, 3.1, 2.9)]
+    assert verdicts == ["rounds", "differs", "agrees"]
 
 
 def test_bad_input_is_one_clear_error():

@@ -15,9 +15,9 @@ def test_each_colour_has_a_marker_of_its_own():
 
 def test_intervals_are_drawn_as_dots_and_as_a_band():
     fig, ax = plots.subplots(height=2)
-    found = {"a": Interval(1.0, 0.5, 1.5, 8), "b": Interval(2.0, 1.5, 2.5, 8)}
-    plots.intervals(ax, list(found), list(found.values()), zero=True)
-    plots.band(ax, [3, 5], list(found.values()), "red")
+    shares = {"a": Interval(1.0, 0.5, 1.5, 8), "b": Interval(2.0, 1.5, 2.5, 8)}
+    plots.intervals(ax, list(shares), list(shares.values()), zero=True)
+    plots.band(ax, [3, 5], list(shares.values()), "red")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
     lines = [line.get_xydata().tolist() for line in ax.lines]
     assert lines[0] == [[0.5, 1.0], [1.5, 1.0]] and [[2.0, 0.0]] in lines  # the first label is on top
@@ -28,8 +28,8 @@ def test_intervals_are_drawn_as_dots_and_as_a_band():
 
 
 def test_a_table_of_labels_with_parts_has_an_index_of_as_many():
-    found = plots.table({("q", 3): [0.5], ("q", 5): [0.75]}, "recall", name=("stage", "k"))
-    assert found.index.names == ["stage", "k"] and found.loc[("q", 5), "recall"] == 0.75
+    table = plots.table({("q", 3): [0.5], ("q", 5): [0.75]}, "recall", name=("stage", "k"))
+    assert table.index.names == ["stage", "k"] and table.loc[("q", 5), "recall"] == 0.75
     assert plots.table({("q", 3): {"recall": 0.5}, ("q", 5): {"recall": 0.75}}).loc[("q", 5), "recall"] == 0.75
 
 

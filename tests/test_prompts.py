@@ -37,7 +37,7 @@ PRINTED = re.compile(r'\b_printed\("(\w+)"')  # a role of `mindscape.roles` with
 
 def named() -> set[str]:
     """The files that some module asks for."""
-    found = set()
+    paths = set()
     for module in HOME.parent.rglob("*.py"):
         text = "" if module.name == "prompts.py" else module.read_text()
         both_forms = [(kind, "roles", name) for name in PRINTED.findall(text) for kind in ("languages", "paper")]
@@ -45,8 +45,8 @@ def named() -> set[str]:
             both = [f".{code}.md" for code in prompts.LANGUAGES]
             ends = {"text": [".md"], "short_texts": [".toml"], "languages": both, "paper": [*both, ".toml"]}[kind]
             place = f"paper/{name}" if kind == "paper" else name
-            found |= {f"{room}/prompts/{place}{end}" for end in ends}
-    return found
+            paths |= {f"{room}/prompts/{place}{end}" for end in ends}
+    return paths
 
 
 def test_every_file_is_asked_for_and_every_call_names_a_file():

@@ -27,8 +27,8 @@ def test_evidence_is_verbatim(play):
     quotes = {row["id"]: row["evidence"] for row in [*ROWS["questions"], *ROWS["claims"]]}
     text = shakespeare.play(play)
     for item in [*shakespeare.questions(play), *shakespeare.claims(play)]:
-        found = sorted(text[span].split() for span in item.evidence)
-        assert found == sorted(quote.split() for quote in quotes[item.id])
+        words = sorted(text[span].split() for span in item.evidence)
+        assert words == sorted(quote.split() for quote in quotes[item.id])
 
 
 @pytest.mark.parametrize("play", PLAYS)

@@ -33,8 +33,8 @@ def folder(tmp_path, monkeypatch):
     store.use(None)
 
 
-def begun(of=NOTEBOOK):
-    return results.read(of, paths.build_path("figures"))
+def begun(notebook=NOTEBOOK):
+    return results.read(notebook, paths.build_path("figures"))
 
 
 @pytest.fixture
@@ -114,8 +114,8 @@ def test_numbers_figures_and_provenance_are_kept(folder, defaults):
     stored = results.read(NOTEBOOK)
     assert stored["finished"] and stored["parameters"] == {k: defaults[k] for k in stored["parameters"]}
     assert {"fill", "fresh", "shard"}.isdisjoint(stored["parameters"])
-    of = stored["metrics"]["a.b"]
-    assert of == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": of["rows"], "from": "no model"}
+    metric = stored["metrics"]["a.b"]
+    assert metric == {"value": 0.123457, "ci": [0.1, 0.2], "n": 12, "rows": metric["rows"], "from": "no model"}
     both = [stored["metrics"][key] for key in ("d.e", "d.f")]
     assert [(number["value"], number["n"]) for number in both] == [(1, 3), (2, 3)]
     about = {"n": 8, "varies": "a model decides", "from": "no model"}
@@ -168,9 +168,9 @@ def test_a_number_says_which_entries_it_rests_on(run):
     results.record("also", 2)
     results.finish()
     stored = results.read(NOTEBOOK)
-    assert [of["from"] for of in stored["metrics"].values()] == ["no model", "s1", "s1"]
-    of = {f"any {MAKER.label}": {"computed": 2}}
-    assert stored["sources"] == {"s1": of} and json.loads((run / NOTEBOOK / "run.json").read_text())["store"] == of
+    assert [entry["from"] for entry in stored["metrics"].values()] == ["no model", "s1", "s1"]
+    entry = {f"any {MAKER.label}": {"computed": 2}}
+    assert stored["sources"] == {"s1": entry} and json.loads((run / NOTEBOOK / "run.json").read_text())["store"] == entry
     keys = paths.build_path("asked", f"{NOTEBOOK}.txt").read_text().split()
     assert keys == sorted(store.Store.key("any", MAKER, n) for n in range(2))
 
@@ -183,8 +183,8 @@ def test_a_spot_check_computes_some_of_what_was_found_anew(folder, defaults):
         shown = results.spot_check(3)
         results.finish()
     assert list(map(len, made)) == [20, 3, 3] and len(shown) == 3 and set(shown["the same again"]) == {"yes"}
-    of = begun()["metrics"]["store.agree"]
-    assert of["value"] == of["n"] == 3 and of["varies"]
+    share = begun()["metrics"]["store.agree"]
+    assert share["value"] == share["n"] == 3 and share["varies"]
     assert begun()["metrics"]["store.agree.other_precision"]["n"] == 0  # the same keys on every processor
     assert not paths.build_path("remeasured").exists()
 
@@ -228,7 +228,7 @@ def test_a_notebook_has_its_part_of_the_time_and_what_others_left(tmp_path, monk
     name = "11_silver_evidence"
 
     def left(name, *seconds):
-        (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"seconds": {of}}}\n' for of in seconds))
+        (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"seconds": {each}}}\n' for each in seconds))
 
     assert remeasure.allowance(0, tmp_path, name) == float("inf") and remeasure.allowance(2, tmp_path, name) == 60.0
     left(name, 50)
@@ -315,13 +315,13 @@ def test_inner_panels_share_the_label_of_the_outer_one(run):
 
 def test_an_interval_of_some_questions_is_the_one_that_the_metrics_give(folder, defaults):
     results.begin(NOTEBOOK, **defaults | {"seed": 3})
-    a, b, some, books = [1, 0, 1, 1, 0], [0, 0, 1, 0, 1], [True, True, True, False, True], list("aabbc")
-    of = results.interval("gain", a, b, some, groups=books)
+    a, b, mask, books = [1, 0, 1, 1, 0], [0, 0, 1, 0, 1], [True, True, True, False, True], list("aabbc")
+    interval = results.interval("gain", a, b, mask, groups=books)
     expected = paired_bootstrap([1.0, 0, 1, 0], [0.0, 0, 1, 1], groups=list("aabc"), seed=3)
-    assert of == expected and results.interval("mean", a, groups=books) == bootstrap(a, groups=books, seed=3)
+    assert interval == expected and results.interval("mean", a, groups=books) == bootstrap(a, groups=books, seed=3)
     assert results.interval("alone", a) == bootstrap(a, seed=3)
     stored = json.loads(next(folder.rglob("results.json")).read_text())
-    assert stored["metrics"]["gain"]["ci"] == [pytest.approx(of.low), pytest.approx(of.high)]
+    assert stored["metrics"]["gain"]["ci"] == [pytest.approx(interval.low), pytest.approx(interval.high)]
     said = r"short: 5 groups, and \[1\] values: expected one of each"
     refused(lambda: results.interval("short", a, where=[True], groups=books), said)
 

@@ -40,14 +40,14 @@ sets = st.sets(st.integers(0, 12))
 
 
 @given(sets, sets)
-def test_f1_is_the_harmonic_mean(gold, found):
-    both = len(gold & found)
+def test_f1_is_the_harmonic_mean(gold, predicted):
+    both = len(gold & predicted)
     if both:
-        precision, recall = both / len(found), both / len(gold)
-        assert roles.f1(gold, found) == pytest.approx(2 * precision * recall / (precision + recall))
+        precision, recall = both / len(predicted), both / len(gold)
+        assert roles.f1(gold, predicted) == pytest.approx(2 * precision * recall / (precision + recall))
     else:
-        assert roles.f1(gold, found) == float(not gold and not found)
-    assert indices_f1(sorted(gold) or [-1], sorted(found) or [-1]) == roles.f1(gold, found)
+        assert roles.f1(gold, predicted) == float(not gold and not predicted)
+    assert indices_f1(sorted(gold) or [-1], sorted(predicted) or [-1]) == roles.f1(gold, predicted)
 
 
 def edits(*operations):
@@ -66,7 +66,7 @@ GOLD = edits(node("sale", "Ivo sold the old lamp"), node("ivo", "Ivo", "entity")
 
 
 @pytest.mark.parametrize(
-    "found, nodes, edges",
+    "predicted, nodes, edges",
     [
         # other ids for the same nodes, and edges that go by them
         (edits(node("s", "Ivo sold a lamp"), node("i", "Ivo", "entity"), edge("s", "i", "By")), 1.0, 1.0),
@@ -78,15 +78,15 @@ GOLD = edits(node("sale", "Ivo sold the old lamp"), node("ivo", "Ivo", "entity")
         (edits(), 0.0, 0.0),
     ],
 )
-def test_nodes_are_matched_by_content_and_edges_by_their_ends(found, nodes, edges):
-    assert node_and_edge_f1(GOLD, found) == (pytest.approx(nodes), pytest.approx(edges))
+def test_nodes_are_matched_by_content_and_edges_by_their_ends(predicted, nodes, edges):
+    assert node_and_edge_f1(GOLD, predicted) == (pytest.approx(nodes), pytest.approx(edges))
 
 
 def test_edits_and_deletions_go_by_id():
     gold = edits({"op": "edit_node", "id": "ivo", "content": "Ivo is the weaver"}, {"op": "delete_node", "id": "oath"})
-    found = edits({"op": "edit_node", "id": "ann", "content": "Ivo is the weaver"}, {"op": "delete_node", "id": "oath"})
+    predicted = edits({"op": "edit_node", "id": "ann", "content": "Ivo is the weaver"}, {"op": "delete_node", "id": "oath"})
     assert node_and_edge_f1(gold, gold)[0] == 1
-    assert node_and_edge_f1(gold, found)[0] == 0.5
+    assert node_and_edge_f1(gold, predicted)[0] == 0.5
     assert node_and_edge_f1(edits(), edits())[0] == 1
     assert math.isnan(node_and_edge_f1(edits(), edits())[1])
     assert math.isnan(node_and_edge_f1(edits(node("ivo", "Ivo")), GOLD)[1])  # the gold alone decides whether it counts
@@ -98,15 +98,15 @@ def test_quotes_and_borders():
     assert math.isnan(located([], text)) and math.isnan(verbatim([], text))
     assert verbatim(["It rained  all\nday", "It rained all the day", ""], text) == 1 / 3
 
-    def found(*heads):
+    def borders_of(*heads):
         scenario = [{"chunk": f"{head} [MASK] hill.", "core": "So."} for head in heads]
         return borders(roles.Extracted(outline=["So."], scenario=scenario), text)
 
     first, other = text.index("Ivo"), "Quite other words stood here"
-    assert found("It rained", "Ivo mended", "Ann went") == [first, text.index("Ann")]
-    assert found(other, "Ivo mended", "Ann went") == [first, text.index("Ann")]  # a first chunk that is not found is no border
+    assert borders_of("It rained", "Ivo mended", "Ann went") == [first, text.index("Ann")]
+    assert borders_of(other, "Ivo mended", "Ann went") == [first, text.index("Ann")]  # a first chunk not found is no border
     # The same words again: the next place where they stand.
-    assert found(other, "Ivo mended", "Ivo mended") == [first, text.index("Ivo", first + 1)]
+    assert borders_of(other, "Ivo mended", "Ivo mended") == [first, text.index("Ivo", first + 1)]
 
 
 def test_other_right_answers_count(tokenizer):
@@ -119,16 +119,16 @@ places = st.lists(st.integers(0, 3000), max_size=6, unique=True)
 
 
 @given(places, places)
-def test_borders_found_are_counted_once(gold, found):
-    number = border_f1(gold, found)
-    if not gold and not found:
+def test_borders_found_are_counted_once(gold, predicted):
+    number = border_f1(gold, predicted)
+    if not gold and not predicted:
         assert math.isnan(number)
         return
     assert 0 <= number <= 1
     if gold:
         assert border_f1(gold, gold) == 1
         assert border_f1(gold, [place + 5 for place in gold] * 2) <= 1
-    assert border_f1(gold, [place + 10_000 for place in found]) == 0
+    assert border_f1(gold, [place + 10_000 for place in predicted]) == 0
 
 
 def noting(quote):
@@ -194,11 +194,11 @@ def test_all_four_operations_and_no_other_form(tokenizer):
 
 
 def test_every_role_is_taught_and_the_list_is_always_the_same(tokenizer):
-    found = teaching.mixture([3], tokenizer, dict.fromkeys(roles.ROLES, 2))
-    assert {example.role for example in found} == set(roles.ROLES)
-    assert all(sum(example.role == role for example in found) <= 2 for role in roles.ROLES)
-    assert found == teaching.mixture([3], tokenizer, dict.fromkeys(roles.ROLES, 2))
-    assert all(roles.ROLES[example.role].parse(example.reply)[1] == [] for example in found)
+    examples = teaching.mixture([3], tokenizer, dict.fromkeys(roles.ROLES, 2))
+    assert {example.role for example in examples} == set(roles.ROLES)
+    assert all(sum(example.role == role for example in examples) <= 2 for role in roles.ROLES)
+    assert examples == teaching.mixture([3], tokenizer, dict.fromkeys(roles.ROLES, 2))
+    assert all(roles.ROLES[example.role].parse(example.reply)[1] == [] for example in examples)
 
 
 @pytest.mark.parametrize("seed", [storyworld.DEVELOP[0], storyworld.TEST[0], -1])

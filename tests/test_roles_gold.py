@@ -59,11 +59,11 @@ def read(request, tokenizer):
 
 @pytest.mark.parametrize("name, role", [(name, role) for role in ROLES for name in (PLAIN if role in ACTING else READ)])
 def test_gold_is_read_back_and_fits(name, role, tokenizer):
-    found, language, plays = gold_of(name, tokenizer, role), made(name).document.language, ROLES[role]
+    gold, language, plays = gold_of(name, tokenizer, role), made(name).document.language, ROLES[role]
     most_asked, most_said = (MOST_TOKENS[language], 600) if role in ACTING else (900, 200)
-    prompts, replies = [plays.prompt(language, **slots) for slots, _ in found], [plays.render(value) for _, value in found]
-    assert 5 <= len(set(prompts)) == len(found) <= 30
-    assert [plays.parse(reply) for reply in replies] == [(value, []) for _, value in found]
+    prompts, replies = [plays.prompt(language, **slots) for slots, _ in gold], [plays.render(value) for _, value in gold]
+    assert 5 <= len(set(prompts)) == len(gold) <= 30
+    assert [plays.parse(reply) for reply in replies] == [(value, []) for _, value in gold]
     for most, texts in ((most_asked, prompts), (most_said, replies)):
         assert max(len(tokenizer.encode(text)) for text in texts) <= most
 
@@ -222,10 +222,10 @@ def test_the_way_back_starts_from_the_memory(acted):
     book, gold = acted
     times = {book.voice.when(scene) for scene in book.world.scenes}
     for slots, value in gold("reverse_reasoning"):
-        found, repairs = Tags(roles.Extracted).parse(slots["memory"])
+        memory, repairs = Tags(roles.Extracted).parse(slots["memory"])
         assert not repairs and any(time in value for time in times)
-        assert len(found["outline"]) == len(found["scenario"])
-        for scenario in found["scenario"]:
+        assert len(memory["outline"]) == len(memory["scenario"])
+        for scenario in memory["scenario"]:
             assert scenario["chunk"].split("[MASK]")[0].strip() in slots["document"]
 
 
@@ -267,7 +267,7 @@ def test_silver_chunks_hold_evidence_and_the_others_do_not(read):
         for i, text in enumerate(shown):
             assert text.startswith(f"[{i}] ")
             counts = [told_in(book, span, text) for span in spans]
-            assert any(here for here, _ in counts) if i in value else all(here < of for here, of in counts)
+            assert any(here for here, _ in counts) if i in value else all(here < whole for here, whole in counts)
         assert value == [-1] or set(value) <= set(range(len(shown)))
     values = [value for _, value in gold("silver_chunks")]
     assert values.count([-1]) < len(values) / 2
@@ -289,8 +289,8 @@ def test_silver_nodes_are_those_of_the_question_and_of_its_evidence(read):
 
 @pytest.mark.parametrize("role", ["silver_chunks", "silver_nodes"])
 def test_some_prompts_show_nothing_relevant(role, tokenizer):
-    found = [teaching.examples(role, made("en-0"), tokenizer, seed) for seed in range(3)]
-    assert any(json.loads(example.reply) == [-1] for some in found for example in some)
+    drawn = [teaching.examples(role, made("en-0"), tokenizer, seed) for seed in range(3)]
+    assert any(json.loads(example.reply) == [-1] for examples in drawn for example in examples)
 
 
 def test_entities_are_in_the_text_each_once(read):
@@ -318,8 +318,8 @@ def test_answers_can_be_read_from_the_context(read, role):
         context = slots["context"]
 
         def whole(span, context=context):
-            here, of = told_in(book, span, context)
-            return here == of
+            here, there = told_in(book, span, context)
+            return here == there
 
         assert all(map(whole, question.evidence))
         assert all(any(map(whole, group)) for group in question.bindings)
@@ -349,9 +349,9 @@ def test_a_name_within_a_word_is_no_name():
     """There is an Ivo in ivory, and his bird cage stays what it is where another takes his place."""
     book = training_book(120)
     both = zip(book.questions, book.claims, strict=True)
-    found = [(question, pair) for question, pair in both if "ivory" in pair.true]
-    assert any(question.answer == "Ivo" for question, _ in found)
-    for question, pair in found:
+    pairs = [(question, pair) for question, pair in both if "ivory" in pair.true]
+    assert any(question.answer == "Ivo" for question, _ in pairs)
+    for question, pair in pairs:
         assert pair.wrong in question.options and pair.wrong.lower() in pair.false.lower()
 
 

@@ -72,7 +72,7 @@ def test_chinese_numbers_read_back(n):
 
 
 @pytest.mark.parametrize(
-    "text, language, found",
+    "text, language, numbers",
     [
         ("seven and eight", "en", [7, 8]), ("two hundred and the five", "en", [200, 5]),
         ("a hundred, a thousand and a half", "en", [100, 1000]), ("3 million of 2.5 thousand", "en", [3_000_000, 2500]),
@@ -85,8 +85,8 @@ def test_chinese_numbers_read_back(n):
         ("", "en", []), ("没有", "zh", []),
     ],
 )  # fmt: skip
-def test_numbers(text, language, found):
-    assert scoring.numbers(text, language) == found
+def test_numbers(text, language, numbers):
+    assert scoring.numbers(text, language) == numbers
 
 
 RIGHT = {
@@ -202,12 +202,12 @@ def test_stages_against_the_storyworld(tokenizer, language):
             rows.append(Row(slots["question"], (slots["gold"],), slots["predicted"], language))
             truth.append(grade.correct)
     scored = cascade(rows)
-    found = {stage.name: stage for stage in scoring.stages(scored, truth)}
-    assert sum(stage.count for stage in found.values()) == len(rows) > 15
-    assert sum(stage.share for stage in found.values()) == pytest.approx(1)
-    assert found["exact"].errors == 0 and found["containment"].errors == 0
+    stages = {stage.name: stage for stage in scoring.stages(scored, truth)}
+    assert sum(stage.count for stage in stages.values()) == len(rows) > 15
+    assert sum(stage.share for stage in stages.values()) == pytest.approx(1)
+    assert stages["exact"].errors == 0 and stages["containment"].errors == 0
     wrong = sum(row.correct != right for row, right in zip(scored, truth, strict=True))
-    assert sum(stage.errors for stage in found.values()) == wrong
+    assert sum(stage.errors for stage in stages.values()) == wrong
     assert all(stage.errors is stage.error is None for stage in scoring.stages(scored))
 
 
@@ -326,9 +326,9 @@ GOLD = graph_of(
 def test_agreement_by_hand():
     nodes = [("s", "event", "Ivo sold a lamp to Ann"), ("i", "entity", "Ivo"), ("i2", "entity", "Ivo")]
     edges = [("s", "i", "Is done by"), ("i2", "s", "knows"), ("s", "ann", "involves")]
-    found = graph_of([*nodes, ("ann", "claim", "Ann")], edges)
-    assert scoring.same(GOLD, found) == {"s": "sale", "i": "ivo"}
-    agreement = scoring.graph_agreement(GOLD, found)
+    built = graph_of([*nodes, ("ann", "claim", "Ann")], edges)
+    assert scoring.same(GOLD, built) == {"s": "sale", "i": "ivo"}
+    agreement = scoring.graph_agreement(GOLD, built)
     assert (agreement["event"], agreement["entity"], agreement["claim"]) == (Counts(1, 1, 1), Counts(2, 2, 1), Counts(0, 1, 0))
     assert (agreement["node"], agreement["edge"], agreement["tie"]) == (Counts(3, 4, 2), Counts(2, 3, 1), Counts(2, 3, 1))
     assert scoring.graph_agreement(GOLD, Graph("note"))["node"] == Counts(3, 0, 0)
@@ -352,5 +352,5 @@ def test_agreement_is_that_of_the_reader_s_card(book, blocks):
         kept += [op for op in adds if op.op == "add_edge" and (op.source, op.target, op.relation) in part.edges]
         nodes, edges = node_and_edge_f1(Edits(operations=adds), Edits(operations=kept), language)
         agreement = scoring.graph_agreement(gold, part, language)
-        f1 = [2 * agreement[of].both / (agreement[of].gold + agreement[of].built) for of in ("node", "edge")]
+        f1 = [2 * agreement[kind].both / (agreement[kind].gold + agreement[kind].built) for kind in ("node", "edge")]
         assert f1 == pytest.approx([nodes, edges])

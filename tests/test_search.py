@@ -47,10 +47,10 @@ def naive(queries, vectors, ids, k):
 
 
 def assert_same(index, queries, vectors, ids, k):
-    found, scores = index.search(queries, k)
+    places, scores = index.search(queries, k)
     expected, exact = naive(queries, vectors, ids, k)
-    assert found.dtype == np.int64 and scores.dtype == np.float32
-    assert np.array_equal(found, expected)
+    assert places.dtype == np.int64 and scores.dtype == np.float32
+    assert np.array_equal(places, expected)
     assert np.allclose(scores, exact, rtol=1e-6, atol=1e-6)
 
 
@@ -291,11 +291,11 @@ class Retriever:
 @OWN
 def test_search_is_a_plain_argsort():
     retriever, queries = Retriever(), ["Who is the smith?", "Where are the bees?"]
-    found = search(retriever, TEXTS, queries, k=3)
+    rankings = search(retriever, TEXTS, queries, k=3)
     products = retriever.letters.encode([f"{query} " for query in queries]) @ retriever.letters.encode(TEXTS).T
-    assert [ranking.ids for ranking in found] == [tuple(row) for row in np.argsort(-products, 1)[:, :3].tolist()]
-    assert all(isinstance(ranking, Ranking) and len(ranking.scores) == 3 for ranking in found)
-    np.testing.assert_allclose([found[0].scores[0]], [products[0].max()], atol=1e-5)
+    assert [ranking.ids for ranking in rankings] == [tuple(row) for row in np.argsort(-products, 1)[:, :3].tolist()]
+    assert all(isinstance(ranking, Ranking) and len(ranking.scores) == 3 for ranking in rankings)
+    np.testing.assert_allclose([rankings[0].scores[0]], [products[0].max()], atol=1e-5)
 
 
 @OWN

@@ -17,7 +17,7 @@ from mindscape import llm
 from mindscape.corpora import shakespeare
 from mindscape.errors import LLMError
 from mindscape.mia.summaries import summarise
-from mindscape.signature import memory as of
+from mindscape.signature import memory as sessions
 from mindscape.signature.memory import BLANK, Item, Posed, build, entities, gold, grouped, merged, posed, ranked, recalls
 from mindscape.signature.memory import given as of_texts
 from mindscape.text import Chunk, Document, Span
@@ -127,18 +127,18 @@ def test_gold_tells_of_its_own_book_alone(book):
 
 def test_textrank_reads_the_window_as_one_text(book, language):
     chunks = cut(book.document)[:40]
-    memory = build(book.document, chunks, of.by_textrank(200))
+    memory = build(book.document, chunks, sessions.by_textrank(200))
     raw = book.document.text[: chunks[19].end].strip()
     assert memory.summaries[0] == summarise(raw, language, 200) and all(len(text) <= 200 for text in memory.summaries)
     blank = stubs.cut("note", ["Ann left. ", "\n\n   \n", "Tom came."])  # a window of white space alone is asked of nobody
-    assert build(*blank, of.by_textrank(), width=1).summaries == ["Ann left.", BLANK, "Tom came."]
+    assert build(*blank, sessions.by_textrank(), width=1).summaries == ["Ann left.", BLANK, "Tom came."]
 
 
 @pytest.mark.parametrize(("language", "part"), [("en", "part 2 of 3"), ("zh", "第2部分，共3部分")])
 def test_a_model_retells_each_window(language, part):
     document, chunks = toy(45, language=language)
     backend = Stub(lambda *_: "Summary: Ann left.")
-    memory = build(document, chunks, of.by_model(llm.LanguageModel(backend)))
+    memory = build(document, chunks, sessions.by_model(llm.LanguageModel(backend)))
     assert memory.summaries == ["Ann left."] * 3  # its label is dropped
     ((message,), *_) = backend.requests[1]
     assert part in message["content"] and document.text[200:400].strip() in message["content"]
@@ -147,7 +147,7 @@ def test_a_model_retells_each_window(language, part):
 
 def test_a_reply_that_says_nothing_names_its_session():
     silent = llm.LanguageModel(Stub(to_last(lambda prompt: "  " if "part 2" in prompt else "Ann left."), name="teller"))
-    refused(lambda: build(*toy(60), of.by_model(silent)), "teller, toy, session 2 of 3: the reply is empty", LLMError)
+    refused(lambda: build(*toy(60), sessions.by_model(silent)), "teller, toy, session 2 of 3: the reply is empty", LLMError)
 
 
 # Several books, and too much memory ---------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_merged_books_keep_their_items(lengths, width):
 def test_a_stack_holds_windows_of_several_widths_and_entities():
     document, chunks = stubs.cut("note", ["Ann left. ", "Tom came. ", "Ann sang. ", "It rained. ", "Tom left. "])
     people = entities(document, chunks, [("Ann", "A singer."), ("Tom", "A miller."), ("Ivo", "Nobody.")])
-    both = of.stacked([build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people])
+    both = sessions.stacked([build(document, chunks, numbered, 2), build(document, chunks, numbered, 5, kind="whole"), people])
     assert [item.kind for item in both.items] == ["session"] * 3 + ["whole"] + ["entity"] * 2
     assert both.cover.toarray().sum(0).tolist() == [3, 3, 3, 2, 3]
     assert both.items_of([2]) == (1, 3, 4) and both.items[5] == Item("Tom: A miller.", (1, 4), "entity")
@@ -190,7 +190,7 @@ def test_entities_of_a_novel_stand_for_the_chunks_that_name_them(book):
 def test_scenes_of_a_play_are_sessions():
     play = shakespeare.play("macbeth")
     chunks = cut(play, 400)
-    memory = of.scenes("macbeth", chunks)
+    memory = sessions.scenes("macbeth", chunks)
     every = shakespeare.scenes(play)
     by_text = dict(zip(shakespeare.scene_summaries("macbeth"), every, strict=True))
     for i, chunk in enumerate(chunks):
@@ -216,7 +216,7 @@ def test_bad_memories():
     refused(lambda: grouped(d, [Chunk("other", 0, 0, 9)], [[0]], ["x"]), "expected chunks of")
     refused(lambda: entities(d, c, [("Ivo", "Nobody.")]), "no items")
     refused(lambda: merged([build(d, c, numbered)] * 2), "expected different ids")
-    refused(lambda: of.stacked([build(d, c, numbered), build(d, c[:2], numbered)]), "other documents or chunks")
+    refused(lambda: sessions.stacked([build(d, c, numbered), build(d, c[:2], numbered)]), "other documents or chunks")
     refused(lambda: build(d, c, numbered).holding("else", []), "'else' is not in the memory: expected one of toy")
     refused(lambda: merged([build(d, c, numbered), build(*toy(2, "b", "zh"), numbered)]), "expected one language")
 
@@ -227,7 +227,7 @@ def test_bad_memories():
 def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
     series = town()
     memory = merged([build(book.document, cut(book.document), gold(book)) for book in series.books])
-    questions, claims = of.of_series(series)
+    questions, claims = sessions.of_series(series)
     items = posed(memory, questions)
     assert [item.text for item in items] == [question.question for question in series.questions]
     for item, question, whole in zip(items, questions, series.questions, strict=True):
@@ -239,7 +239,7 @@ def test_questions_of_a_series_and_the_chunks_that_hold_their_evidence():
             assert len(question.evidence) > 1 or book.document[span] in held
         assert item.options["ABCD".index(item.right)] == question.answer
         assert len(item.bindings) == len(question.bindings) and all(item.bindings)
-    said = of.posed_claims(memory, claims)
+    said = sessions.posed_claims(memory, claims)
     assert len(said) == 2 * len(claims) and [item.right for item in said[:2]] == ["TRUE", "FALSE"]
     assert {item.kind for item in said} == {"claim"} and said[0].pair == said[1].pair != said[2].pair
     assert [item.text for item in said[::2]] == [pair.true for pair in series.claims]
@@ -255,7 +255,7 @@ def test_free_questions(book):
 def test_bad_questions():
     series = town()
     memory = build(series.books[0].document, cut(series.books[0].document), numbered)
-    questions, _ = of.of_series(series)
+    questions, _ = sessions.of_series(series)
     refused(lambda: posed(memory, questions), r"series-1004-2' is not in the memory")
     lost = replace(questions[0], options=("Nobody", "No one", "None", "Nil"))
     refused(lambda: posed(memory, [lost]), "the answer is not among options ABCD")
@@ -289,8 +289,8 @@ def test_merging_never_finds_more(seed, k):
     items = []
     for _ in range(4):
         places = np.flatnonzero(memory.books == rng.integers(3))
-        some = rng.choice(places, size=rng.integers(1, len(places) + 1), replace=False)
-        items.append(asking(f"b{memory.books[some[0]]}", *sorted(some.tolist())))
+        evidence = rng.choice(places, size=rng.integers(1, len(places) + 1), replace=False)
+        items.append(asking(f"b{memory.books[evidence[0]]}", *sorted(evidence.tolist())))
     alone, whole = (recalls(memory, items, scores, k, own_book=own) for own in (True, False))
     assert all(a >= b for a, b in zip(alone, whole, strict=True))
     for item, row in zip(items, scores, strict=True):  # in the book alone: as in a memory of that book

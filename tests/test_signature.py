@@ -27,19 +27,19 @@ def algorithm_2(query, summaries, chunks, ranks, members, k, weights=objectives.
     q_tilde, z_c = [x / max(q) for x in q], max(cov)  # 5
     picks, gains, covered = [], [], [0] * len(chunks)  # 6
     for _ in range(k):  # 7
-        best, found = -math.inf, None  # 8
+        best, pick = -math.inf, None  # 8
         for s in pool:  # 9
             if s not in picks:
                 delta_c = sum(w[c] * m(s, c) * (1 - covered[c]) for c in members[s]) / z_c  # 11
                 delta_d = 1 - max(dot(summaries[s], summaries[a]) for a in picks) if picks else 1  # 12
                 delta = lambda_q * q_tilde[s] + lambda_c * delta_c + lambda_d * delta_d  # 10 and 13
                 if delta > best:  # 14
-                    best, found = delta, s  # 15
-        if found is None:  # 18
+                    best, pick = delta, s  # 15
+        if pick is None:  # 18
             break
-        picks.append(found)  # 19
+        picks.append(pick)  # 19
         gains.append(best)
-        for c in members[found]:  # 20
+        for c in members[pick]:  # 20
             covered[c] = 1
     return tuple(picks), tuple(gains)
 
@@ -65,7 +65,7 @@ def pools(draw, overlap=False):
 
 def objective_of(pool, marked):
     *vectors, ranks, members = pool
-    cover = csr_array([[float(c in some) for c in range(len(ranks))] for some in members])
+    cover = csr_array([[float(c in chunks) for c in range(len(ranks))] for chunks in members])
     return signature_objective(*map(np.array, vectors), cover, ranks, marked=marked)
 
 
@@ -117,11 +117,11 @@ def test_five_summaries_by_hand():
         assert gains.tolist() == pytest.approx([expected[i] for i in left])
         assert left[gains.argmax()] == pick
         state = objective.add(state, pick)
-    found = greedy(objective, 3)
-    assert found.picks == (1, 3, 0) and found.evaluations == 5 + 4 + 3
-    assert found.gains == pytest.approx((1.0, 0.46, 0.42)) and found.value == pytest.approx(1.88)
+    chosen = greedy(objective, 3)
+    assert chosen.picks == (1, 3, 0) and chosen.evaluations == 5 + 4 + 3
+    assert chosen.gains == pytest.approx((1.0, 0.46, 0.42)) and chosen.value == pytest.approx(1.88)
     literal = algorithm_2(**FIVE, members=[[2], [0], [1], [3], [4]], k=3)
-    assert found.picks == literal[0] and found.gains == pytest.approx(literal[1], abs=1e-15)
+    assert chosen.picks == literal[0] and chosen.gains == pytest.approx(literal[1], abs=1e-15)
     without = signature_objective(cover=cover, weights=(0.3, 0.4, 0), **FIVE)
     assert greedy(without, 2).picks == (1, 0) and objectives.first_k(SESSIONS, 2).picks == (1, 2)
 
@@ -134,22 +134,22 @@ def test_greedy_is_algorithm_2_to_the_bit(pool, k):
     """Under pi, in either reading of coverage, exact ties and cosines below zero included."""
     picks, gains = scaled(pool, k)
     for marked in (False, True):
-        found = greedy(objective_of(pool, marked=marked), k)
-        assert (found.picks, found.gains) == (picks, gains)
-        assert len(found.picks) == min(k, len(pool[1]))
+        chosen = greedy(objective_of(pool, marked=marked), k)
+        assert (chosen.picks, chosen.gains) == (picks, gains)
+        assert len(chosen.picks) == min(k, len(pool[1]))
 
 
 @given(pools(overlap=True), st.integers(1, 7))
 def test_marked_coverage_is_line_20_where_windows_overlap(pool, k):
-    found = greedy(objective_of(pool, marked=True), k)
-    assert (found.picks, found.gains) == scaled(pool, k)
+    chosen = greedy(objective_of(pool, marked=True), k)
+    assert (chosen.picks, chosen.gains) == scaled(pool, k)
 
 
 def scaled(pool, k):
     """Algorithm 2, for pools in which line 5 divides by something above zero."""
     query, summaries, chunks, _, members = pool
     dot = np.array(summaries) @ np.array([query, *chunks]).T
-    assume(dot[:, 0].max() > 0 and any(dot[s, 1 + c] > 0 for s, some in enumerate(members) for c in some))
+    assume(dot[:, 0].max() > 0 and any(dot[s, 1 + c] > 0 for s, held in enumerate(members) for c in held))
     return algorithm_2(*pool, k)
 
 
@@ -201,8 +201,8 @@ def test_dividing_by_a_negative_maximum_turns_the_order_around():
     query, summaries = np.array([1.0, 0.0]), np.array([[-0.6, 0.8], [-1.0, 0.0]])
     chunks = np.array([[0.0, 1.0], [-1.0, 0.0]])
     assert algorithm_2(query, summaries, chunks, [1, 2], [[0], [1]], 1, (1, 0, 0)) == ((1,), (1 / 0.6,))
-    found = greedy(signature_objective(query, summaries, chunks, assignment([0, 1], 2), [1, 2], (1, 0, 0)), 1)
-    assert (found.picks, found.gains) == ((0,), (-0.6,))
+    chosen = greedy(signature_objective(query, summaries, chunks, assignment([0, 1], 2), [1, 2], (1, 0, 0)), 1)
+    assert (chosen.picks, chosen.gains) == ((0,), (-0.6,))
 
 
 def test_terms_of_nothing_but_zeros_stay_zero():
@@ -252,9 +252,9 @@ def test_exhaustive_against_all_sets(seed):
     objective = objectives.Mixture([objectives.Modular(values), FacilityLocation(rng.integers(0, 3, (n, 4)))], [1, 1])
     assert objectives.exhaustive(objective, k).picks == first_best(objective, itertools.combinations(range(n), min(k, n)))
     every = itertools.chain.from_iterable(itertools.combinations(range(n), size) for size in range(min(k, n) + 1))
-    found = objectives.exhaustive(objective, k, smaller=True)
-    assert found.value == max(evaluate(objective, picks).value for picks in every)
-    assert found.value == evaluate(objective, found.picks).value
+    best = objectives.exhaustive(objective, k, smaller=True)
+    assert best.value == max(evaluate(objective, picks).value for picks in every)
+    assert best.value == evaluate(objective, best.picks).value
     assert objectives.exhaustive(objective, 0, smaller=seed % 2 == 0).picks == ()
     ordered = objectives.Mixture([objectives.MarkedCoverage(rng.integers(0, 3, (n, 4)))], [1])
     assert objectives.exhaustive(ordered, k).picks == first_best(ordered, itertools.permutations(range(n), min(k, n)))
@@ -302,10 +302,10 @@ def test_ten_thousand_summaries(each):
 def peak(call):
     """What it returns, and the most bytes that were held meanwhile."""
     tracemalloc.start()
-    found = call()
+    value = call()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return found, most
+    return value, most
 
 
 @pytest.mark.parametrize("select", [greedy, lazy_greedy])
@@ -323,8 +323,8 @@ def test_coverage_of_a_large_pool_never_holds_all_pairs():
     vectors = rng.normal(size=(1 + N + M, 64))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     pool = vectors[0], vectors[1 : N + 1], vectors[N + 1 :], assignment(rng.integers(0, N, M), N), np.arange(1, M + 1)
-    found, most = peak(lambda: lazy_greedy(signature_objective(*pool), 5))
-    assert len(set(found.picks)) == 5
+    chosen, most = peak(lambda: lazy_greedy(signature_objective(*pool), 5))
+    assert len(set(chosen.picks)) == 5
     assert most < 60e6  # of 4e9 for all pairs
 
 

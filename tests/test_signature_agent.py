@@ -233,8 +233,8 @@ def test_when_nothing_can_be_read_it_answers_from_what_it_has(shelf):
     assert (trace.steps[1].action, trace.steps[1].tries, len(trace.steps[1].invalid)) == ("", 3, 3)
     assert trace.chunks == trace.steps[1].chunks and trace.signature == ("The goats.",)
     assert {answer.value for answer in trace.answers.values()} == {"Tom"}
-    of = counts([trace])
-    assert (of["stopped: unreadable"], of["unreadable replies"], of["unreadable answers"]) == (1, 3, 0)
+    total = counts([trace])
+    assert (total["stopped: unreadable"], total["unreadable replies"], total["unreadable answers"]) == (1, 3, 0)
 
 
 def test_a_short_window_drops_the_worst_passages(shelf):
@@ -315,7 +315,7 @@ def test_what_changed_and_which_evidence_was_found_when():
 
 def test_counts_add_up(shelf):
     traces = run(Model(wandering), shelf, QUESTIONS, SMALL)
-    of = counts(traces)
-    assert of["questions"] == 11 == of["stopped: answer"] + of["stopped: steps"] + of["stopped: unreadable"]
-    assert of["replies"] == of["steps"] + of["answers"] and of["answers"] == 44
-    assert of["tokens"] == sum(trace.tokens for trace in traces) and of["unreadable replies"] == 0
+    total = counts(traces)
+    assert total["questions"] == 11 == total["stopped: answer"] + total["stopped: steps"] + total["stopped: unreadable"]
+    assert total["replies"] == total["steps"] + total["answers"] and total["answers"] == 44
+    assert total["tokens"] == sum(trace.tokens for trace in traces) and total["unreadable replies"] == 0

@@ -35,8 +35,8 @@ class Bag:
     name, dim, maker = "bag", 64, Maker("bag", {"bag": 64}, "float32")
 
     def encode(self, texts, kind="passage"):
-        found = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for row, text in zip(found, texts, strict=True):
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
             plain = "".join(letter if letter.isalnum() else " " for letter in text.lower())
             units = (
                 plain.split()
@@ -45,7 +45,7 @@ class Bag:
             )
             for unit in units or ["nothing"]:
                 row[zlib.crc32(unit.encode()) % self.dim] += 1
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class Embedder(PlainEmbedder):
@@ -133,15 +133,15 @@ ASKED = [
 def test_equation_4_by_hand(shelf, alpha):
     memory, bag = shelf.memory, Bag()
     signature = shelf.signature((0, 3))
-    found = shelf.search(["Who sold a lamp?"], [signature], 24, alpha)[0]
+    ids = shelf.search(["Who sold a lamp?"], [signature], 24, alpha)[0]
     q = bag.encode(["Who sold a lamp?"])[0].astype(float)
     mean = sum(bag.encode([memory.summaries[i]])[0].astype(float) for i in (0, 3)) / 2
     mean = mean / math.sqrt(sum(x * x for x in mean))
     units = bag.encode(memory.texts).astype(float)
     by_hand = [(1 - alpha) * sum(q * c) + alpha * sum(mean * c) for c in units]
-    assert [by_hand[i] for i in found] == pytest.approx(sorted(by_hand, reverse=True))
+    assert [by_hand[i] for i in ids] == pytest.approx(sorted(by_hand, reverse=True))
     alone = shelf.search(["Who sold a lamp?"], None, 24)[0]
-    assert (found == alone) == (alpha == 0)
+    assert (ids == alone) == (alpha == 0)
 
 
 def test_no_signature_and_an_empty_one(shelf):
@@ -169,7 +169,7 @@ def test_choosing_is_selection_on_the_papers_objective(shelf, k):
     memory, bag = shelf.memory, Bag()
     (woken,) = shelf.wake(["Ann and the goats on day 7"], 10)
     summaries, passages = [memory.summaries[i] for i in woken.items], [memory.texts[i] for i in woken.chunks]
-    e_q, e_s, e_c = (bag.encode(some) for some in (["Ann and the goats on day 7"], summaries, passages))
+    e_q, e_s, e_c = (bag.encode(texts) for texts in (["Ann and the goats on day 7"], summaries, passages))
     sessions = [woken.items.index(memory.pi[i]) for i in woken.chunks]
     objective = signature_objective(e_q[0], e_s, e_c, assignment(sessions, len(e_s)), range(1, 11))
     assert shelf.choose(woken, "coverage", k) == tuple(woken.items[i] for i in greedy(objective, k).picks)
@@ -189,7 +189,7 @@ def test_of_nothing_nothing_is_chosen(way):
 def test_a_random_signature_is_the_same_each_time(shelf):
     first, second = shelf.wake(["Ann sang", "Tom wrote"], 20)
     drawn = {shelf.choose(first, "random", 3, seed=seed) for seed in range(20)}
-    assert len(drawn) > 3 and all(set(some) <= set(first.items) and len(set(some)) == 3 for some in drawn)
+    assert len(drawn) > 3 and all(set(items) <= set(first.items) and len(set(items)) == 3 for items in drawn)
     assert shelf.choose(first, "random", 3, seed=1) == shelf.choose(first, "random", 3, seed=1)
     assert any(shelf.choose(first, "random", 3, seed=s) != shelf.choose(second, "random", 3, seed=s) for s in range(9))
 
@@ -318,12 +318,12 @@ def test_a_real_embedder(tokenizer):
     parts = ("Ann sold a lamp.", "Tom came.")
     for form in (Form("paper"), Form("summary_first", delta=0.2)):
         embedder = MiaEmbedder(model, tokenizer, form)
-        found = Situated(embedder)
-        for delta, ours in ((1.0, found.unsteered(["Who?"])), (0.0, found.steered(["Who?"], [parts]))):
+        situated = Situated(embedder)
+        for delta, ours in ((1.0, situated.unsteered(["Who?"])), (0.0, situated.steered(["Who?"], [parts]))):
             alone = MiaEmbedder(model, tokenizer, Form(form.order, delta=delta))
             np.testing.assert_allclose(ours, alone.queries(["Who?"], "\n".join(parts)), atol=1e-5)
-        assert found.chunks(["Ann left."]).shape == (1, 32)
-    assert Situated(MiaEmbedder(model, tokenizer, Form("paper"))).maker != found.maker
+        assert situated.chunks(["Ann left."]).shape == (1, 32)
+    assert Situated(MiaEmbedder(model, tokenizer, Form("paper"))).maker != situated.maker
 
 
 # Prompts and replies ------------------------------------------------------------------------------------------------
@@ -441,9 +441,9 @@ def test_what_there_is_no_corpus_of(tokenizer):
 def test_a_share_is_of_each_book_and_keeps_pairs_whole():
     items = [question(i, "Who?", 1) for i in range(9)] + [replace(question(i, "Who?", 1), doc_id="b") for i in (11, 12)]
     for count in range(1, 9):
-        some = rag.share(items, count)
-        assert [item.doc_id for item in some].count("town") == count and some == sorted(some, key=items.index)
-        assert {item.id for item in some} <= {item.id for item in rag.share(items, count + 1)}
+        share = rag.share(items, count)
+        assert [item.doc_id for item in share].count("town") == count and share == sorted(share, key=items.index)
+        assert {item.id for item in share} <= {item.id for item in rag.share(items, count + 1)}
     assert len({tuple(rag.share(items, 3, seed)) for seed in range(9)}) > 3
     pairs = [replace(item, id=f"{item.id}{i}", pair=f"p{i}") for i in range(4) for item in CLAIMS]
     assert sorted(item.right for item in rag.share(pairs, 2)) == ["FALSE", "FALSE", "TRUE", "TRUE"]

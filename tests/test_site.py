@@ -51,8 +51,8 @@ def test_folded_cells_that_stand_together_have_one_bar(tmp_path):
     cells = [{"cell_type": "code", **look, "source": source, "outputs": outputs} for look, source, outputs in cells]
     path = tmp_path / "10_x.ipynb"
     path.write_text(json.dumps({"cells": cells}))
-    found = [(cell["source"], len(cell["outputs"])) for cell in site.notebook(path, {})["cells"]]
-    assert found == [("a = 2\n\n\nb = 3\n\n\nprint(a + b)", 1), ("c = 1", 0), ("c", 0)]
+    code = [(cell["source"], len(cell["outputs"])) for cell in site.notebook(path, {})["cells"]]
+    assert code == [("a = 2\n\n\nb = 3\n\n\nprint(a + b)", 1), ("c = 1", 0), ("c", 0)]
     marked = [cell["source"] for cell in site.notebook(path, {1: ["mia.claim"]})["cells"]]
     assert marked[:2] == ["a = 2", '<span id="mia.claim"></span>']  # a claim's mark stays where it leads
 

@@ -38,11 +38,11 @@ class Squares:
 
     def __call__(self, places):
         for position, place in reversed(list(enumerate(places))):
-            of = self.questions[place]["of"]
-            self.requests.append(of)
+            number = self.questions[place]["of"]
+            self.requests.append(number)
             if len(self.requests) == self.dies:
                 raise KeyboardInterrupt
-            yield position, {"square": of * of + self.off}
+            yield position, {"square": number * number + self.off}
 
 
 def opened(folder, user="me", **how):
@@ -86,9 +86,9 @@ def test_what_is_put_comes_back(tmp_path_factory, values):
 
     for user in ("a", "a", "b"):  # computed, cached, shipped
         store = opened(folder, user=user, fill=True)
-        found = store.fetch("any", ANN, questions, stores.each(values.__getitem__))
+        fetched = store.fetch("any", ANN, questions, stores.each(values.__getitem__))
         store.flush()
-        assert json.dumps(found) == json.dumps(values)
+        assert json.dumps(fetched) == json.dumps(values)
 
 
 @given(JSON, JSON)
@@ -323,9 +323,9 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 
 def remade(store, **how):
     before = dict(store._files)
-    found = list(store.remake(**how))
+    entries = list(store.remake(**how))
     assert store._files == before
-    return found
+    return entries
 
 
 def test_a_share_is_computed_anew_and_compared(tmp_path):
@@ -334,12 +334,12 @@ def test_a_share_is_computed_anew_and_compared(tmp_path):
     store = opened(tmp_path)
     compute = Squares(questions)
     store.fetch("square", ANN, questions, compute)
-    some = remade(store, share=0.1, seed=7)
-    assert len(some) in (400, 416) and all(entry.agrees and entry.off == 0 and entry.kind == "square" for entry in some)
-    assert len(compute.requests) == len(some) == stores.BLOCK * len({entry.block for entry in some})
-    assert [entry.key for entry in remade(store, share=0.1, seed=7)] == [entry.key for entry in some]
-    assert {entry.key for entry in remade(store, share=0.1, seed=8)} != {entry.key for entry in some}
-    assert {entry.key for entry in some} <= {entry.key for entry in remade(store, share=0.2, seed=7)}
+    drawn = remade(store, share=0.1, seed=7)
+    assert len(drawn) in (400, 416) and all(entry.agrees and entry.off == 0 and entry.kind == "square" for entry in drawn)
+    assert len(compute.requests) == len(drawn) == stores.BLOCK * len({entry.block for entry in drawn})
+    assert [entry.key for entry in remade(store, share=0.1, seed=7)] == [entry.key for entry in drawn]
+    assert {entry.key for entry in remade(store, share=0.1, seed=8)} != {entry.key for entry in drawn}
+    assert {entry.key for entry in drawn} <= {entry.key for entry in remade(store, share=0.2, seed=7)}
     assert len(remade(store, share=1.0)) == 4000 and len(remade(store, count=5)) == 5
     assert len({tuple(entry.key for entry in remade(store, count=5, seed=seed)) for seed in range(3)}) == 3
     assert remade(store, count=3, kinds=("reply",)) == [] and len(remade(store, count=3, kinds=("square",))) == 3
@@ -372,12 +372,12 @@ def test_what_is_asked_on_the_way_is_computed_anew_too(tmp_path, apart):
 
     def halves(store, i):
         within = store.apart() if apart else store
-        some = [{"half": i}, {"half": i + 1}]
-        return within.fetch("half", ANN, some, stores.each(lambda k: parts.append(k) or some[k]["half"] + len(parts) // 100))
+        pair = [{"half": i}, {"half": i + 1}]
+        return within.fetch("half", ANN, pair, stores.each(lambda k: parts.append(k) or pair[k]["half"] + len(parts) // 100))
 
     for _ in range(2):
         store = opened(tmp_path)
-        store.fetch("sum", ANN, QUESTIONS, stores.each(lambda i, of=store: sum(halves(of, i))))
+        store.fetch("sum", ANN, QUESTIONS, stores.each(lambda i, within_=store: sum(halves(within_, i))))
         assert len(parts) == len(QUESTIONS) + 1
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     for n in (1, 2):
@@ -411,9 +411,9 @@ def test_a_limit_of_time_ends_it_and_what_is_left_is_told(tmp_path, clock):
             questions = [{"of": n, "text": text, "texts": f"{text}, {n // 4}"} for n in range(8)]
             store.fetch("square", ANN, questions, Slow(questions))
     whole = {entry.key for entry in remade(store, share=0.5, seed=7)}
-    some = remade(store, share=0.5, seed=7, seconds=30)
-    made, left = ([entry for entry in some if (entry.agrees is None) == late] for late in (False, True))
-    assert {entry.key for entry in some} == whole and len(some) == len(whole)
+    drawn = remade(store, share=0.5, seed=7, seconds=30)
+    made, left = ([entry for entry in drawn if (entry.agrees is None) == late] for late in (False, True))
+    assert {entry.key for entry in drawn} == whole and len(drawn) == len(whole)
     assert 26 < len(made) <= 32 and all(entry.agrees for entry in made) and all(entry.off is None for entry in left)
     assert not {entry.block for entry in made} & {entry.block for entry in left}
     orders = [[entry.key for entry in remade(store, share=1.0, seed=seed, seconds=30) if entry.agrees] for seed in range(4)]
@@ -425,8 +425,8 @@ def test_what_takes_longer_than_is_left_is_not_begun(tmp_path, clock):
     """As the call says, or the entry itself; and what is short beside it is computed."""
     went, dear = [], [7]
 
-    def ask(some):
-        for i, question in enumerate(some):
+    def ask(posed):
+        for i, question in enumerate(posed):
             went.append(question["of"])
             clock[0] += 90 if question["of"] in dear else 0.1
             yield i, question["of"] ** 2
@@ -438,8 +438,8 @@ def test_what_takes_longer_than_is_left_is_not_begun(tmp_path, clock):
             store.fetch("square", ANN, questions, stores.Joint(str(n), questions, ask), seconds=50 * (n == 2))
     went.clear()
     dear.clear()
-    some = remade(store, share=1.0, seed=7, seconds=60)
-    late = {entry.key for entry in some if entry.agrees is None}
+    drawn = remade(store, share=1.0, seed=7, seconds=60)
+    late = {entry.key for entry in drawn if entry.agrees is None}
     assert late == {Store.key("square", ANN, {"of": 20 * n + k}) for n in (0, 2) for k in range(16)}
     assert sorted(went) == [20 + k for k in range(16)]
 
@@ -449,19 +449,19 @@ def test_what_was_asked_for_one_by_one_is_computed_anew_in_one_go(tmp_path, shar
     """If the calls are alike: of one kind and maker, and with the same way to compute; whatever order the values come in."""
     store, went = opened(tmp_path), []
 
-    def ask(some):
-        went.append(list(some))
-        return ((i, some[i]["of"] ** 2) for i in reversed(range(len(some))))
+    def ask(questions):
+        went.append(list(questions))
+        return ((i, questions[i]["of"] ** 2) for i in reversed(range(len(questions))))
 
     for _, like, n in product(range(2), ("short", "long"), range(80)):
         question = {"of": n, "like": like}
         store.fetch("square", ANN, [question], stores.Joint(like, [question], ask))
     went.clear()
-    some = remade(store, share=share, seed=7)
-    assert len(some) == share * 160 and all(entry.agrees for entry in some)
-    assert sum(map(len, went)) == len(some) and len(went) <= 2
+    drawn = remade(store, share=share, seed=7)
+    assert len(drawn) == share * 160 and all(entry.agrees for entry in drawn)
+    assert sum(map(len, went)) == len(drawn) and len(went) <= 2
     assert all(len({question["like"] for question in call}) == 1 for call in went)
-    assert {entry.key for entry in some} == {Store.key("square", ANN, question) for call in went for question in call}
+    assert {entry.key for entry in drawn} == {Store.key("square", ANN, question) for call in went for question in call}
 
 
 def test_entries_about_the_same_texts_are_drawn_together(tmp_path):
@@ -496,8 +496,18 @@ def test_the_smallest_of_each_kind_and_maker(tmp_path, seconds):
         store.flush()
     for kind, maker in [*made, *made]:  # what the user's cache alone has does not travel, however short
         store.fetch(kind, maker, [{"of": 1}], Squares([{"of": 1}]), seconds=seconds)
-    found = [(entry.kind, entry.maker, entry.key) for entry in remade(store, smallest=True)]
-    assert sorted(found) == sorted((kind, of.label, Store.key(kind, of, {"of": 2})) for kind, of in made)
+    smallest = [(entry.kind, entry.maker, entry.key) for entry in remade(store, smallest=True)]
+    assert sorted(smallest) == sorted((kind, by.label, Store.key(kind, by, {"of": 2})) for kind, by in made)
+
+
+def test_what_took_the_fewest_tokens_is_the_smallest(tmp_path):
+    """A short answer may have taken many calls."""
+    questions = [{"long": 9000}, {"short": 900}, {"shortest in letters": 12_000}]
+    values = [{"text": "a" * tokens, "tokens_total": total} for tokens, total in ((50, 9000), (400, 900), (1, 12_000))]
+    for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
+        store.fetch("answer", ANN, questions, stores.each(values.__getitem__))
+        store.flush()
+    assert [entry.key for entry in remade(store, smallest=True)] == [Store.key("answer", ANN, questions[1])]
 
 
 def test_the_smallest_of_several_makers_are_about_the_same_texts(tmp_path):
@@ -505,14 +515,14 @@ def test_the_smallest_of_several_makers_are_about_the_same_texts(tmp_path):
     bob = Maker("bob", {"base": "2"})
     questions = [(ANN, [("a", 40), ("b", 300), ("own", 2)]), (bob, [("a", 300), ("b", 40)])]
     for store in (opened(tmp_path, fill=True), opened(tmp_path, user="another")):
-        for maker, some in questions:
-            queries = [{"texts": texts, "of": of} for texts, of in some]
+        for maker, pairs in questions:
+            queries = [{"texts": texts, "of": number} for texts, number in pairs]
             store.fetch("square", maker, queries, Squares(queries))
         store.flush()
     for maker in (ANN, bob, ANN, bob):  # in the user's cache alone, though both ask about it, too
         store.fetch("square", maker, [{"texts": "0", "of": 1}], Squares([{"of": 1}]))
-    found = {entry.key for entry in remade(store, smallest=True)}
-    assert found == {Store.key("square", ANN, {"texts": "a", "of": 40}), Store.key("square", bob, {"texts": "a", "of": 300})}
+    keys = {entry.key for entry in remade(store, smallest=True)}
+    assert keys == {Store.key("square", ANN, {"texts": "a", "of": 40}), Store.key("square", bob, {"texts": "a", "of": 300})}
 
 
 def test_only_what_was_found_is_computed_anew(tmp_path):
@@ -610,7 +620,7 @@ def test_what_an_entry_is_made_of_does_not_travel(tmp_path):
     store = opened(tmp_path, fill=True)
 
     def part(*names):
-        return store.fetch("part", ANN, [{"of": of} for of in names], stores.each(lambda place: place))
+        return store.fetch("part", ANN, [{"of": name} for name in names], stores.each(lambda place: place))
 
     store.fetch("whole", ANN, [{"of": 1}, {"of": 2}], stores.each(lambda place: sum(part(place, -1))))
     assert [path.name.partition(".")[0] for path in (tmp_path / "store").glob("*.jsonl")] == ["whole"]

@@ -152,8 +152,8 @@ def check_book(novel):
         nearest = [min(group, key=lambda span, at=first: abs(span.start - at)) for group in question.bindings]
         support = [*question.evidence, *nearest]
         scenes = {bisect_right(starts, span.start) for span in support}
-        of = {"local": len(support) == 1, "sparse-local": len(support) > 1 == len(scenes), "multi-sparse": len(scenes) > 1}
-        assert of.get(question.breadth, True)
+        fits = {"local": len(support) == 1, "sparse-local": len(support) > 1 == len(scenes), "multi-sparse": len(scenes) > 1}
+        assert fits.get(question.breadth, True)
     english = novel.document.language == "en"
     assert 100 <= len(novel.summary.split()) <= 300 if english else 150 <= len(novel.summary) <= 600
     wanted = novel.world.knobs.tokens * voice.words.scenes.CHARACTERS
@@ -191,10 +191,10 @@ TWO_SIDED = {kind: kind for kind in ("quarrel", "embrace", "dance", "shelter", "
 def deeds(event):
     """The event from the side of each who did it: (kind, doer, the other, slots)."""
     a, b = event.slots["a"], event.slots.get("b")
-    found = [(event.kind, a, {**event.slots})]
+    done = [(event.kind, a, {**event.slots})]
     if event.kind in TWO_SIDED:
-        found.append((TWO_SIDED[event.kind], b, {**event.slots, "a": b, "b": a}))
-    return found
+        done.append((TWO_SIDED[event.kind], b, {**event.slots, "a": b, "b": a}))
+    return done
 
 
 def check_options(novel):
@@ -227,7 +227,7 @@ def check_options(novel):
             assert not any(world.events[lie.slots["of"]].kind == event.kind for lie in said)
         elif question.kind == "times":
             ids = {event.id for event in events}
-            assert any(ids == found for found in by_deed.values()), question
+            assert any(ids == people for people in by_deed.values()), question
         elif question.kind == "people":
             doers = [{who for kind, who in by_deed if kind == k} for k, _, _ in deeds(events[0])]
             assert number(question.answer) in map(len, doers)
@@ -378,8 +378,8 @@ def test_sharing_leaves_fewer_places_things_and_kinds_to_more_people():
     def counts(novel):
         return np.array([len(novel.world.places), len(novel.world.things), len({event.kind for event in novel.world.events})])
 
-    few, some, many = (sum(counts(book(seed, sharing=sharing)) for seed in range(8)) for sharing in (1, 0.5, 0))
-    assert (few < some).all() and (some < many).all()
+    few, half, many = (sum(counts(book(seed, sharing=sharing)) for seed in range(8)) for sharing in (1, 0.5, 0))
+    assert (few < half).all() and (half < many).all()
 
 
 def test_contradiction_is_the_number_of_false_oaths():

@@ -199,10 +199,10 @@ def shape(value, lengths=False):
 def test_languages_have_the_same_names_and_keys(language):
     ours, theirs = (vars(wording(novel)) for novel in ("en", language))
     for module in ours:
-        mine, other = vars(ours[module]), vars(theirs[module])
-        assert shape(mine, module == "names") == shape(other, module == "names")
-        for name, words in mine.items() if module == "names" else ():
-            flat = list(words.values()) if isinstance(words, dict) else list(other[name])
+        here, there = vars(ours[module]), vars(theirs[module])
+        assert shape(here, module == "names") == shape(there, module == "names")
+        for name, words in here.items() if module == "names" else ():
+            flat = list(words.values()) if isinstance(words, dict) else list(there[name])
             if all(isinstance(item, str) for item in flat):
                 assert len(set(flat)) == len(flat), name
 
@@ -284,11 +284,11 @@ def test_no_event_looks_like_a_tie():
 
 def test_chinese_questions_avoid_the_verbs_of_the_telling():
     """No run of two characters of a `fact` or `inf` stands in a telling of its kind."""
-    found = {}
+    overlaps = {}
     for kind, entry in wording("zh").events.EVENTS.items():
         tells = re.sub(r"{\w+}", " ", " ".join(entry["tell"]))
         asks = re.sub(r"{\w+}", " ", " ".join([entry["fact"], entry["inf"]]))
         pairs = {asks[i : i + 2] for i in range(len(asks) - 1) if re.fullmatch(r"[\u4e00-\u9fff]{2}", asks[i : i + 2])}
         if shared := {pair for pair in pairs if pair in tells}:
-            found[kind] = shared
-    assert not found
+            overlaps[kind] = shared
+    assert not overlaps

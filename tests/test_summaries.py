@@ -82,10 +82,10 @@ def test_novels_are_summed_up_once(own_store, tokenizer):
     novels = books("test")[:2]
     with pytest.raises(KeyboardInterrupt):
         summaries.of_books(Echo(dies=4), novels, tokenizer)
-    found = summaries.of_books(Echo(), novels, tokenizer)
+    texts = summaries.of_books(Echo(), novels, tokenizer)
     seen = own_store.trail[-1]
-    assert list(found) == [book.document.id for book in novels] and (seen.cached, seen.computed) == (1, 2)
-    assert summaries.of_books(Echo(), novels, tokenizer) == found and (seen.cached, seen.computed) == (3, 2)
+    assert list(texts) == [book.document.id for book in novels] and (seen.cached, seen.computed) == (1, 2)
+    assert summaries.of_books(Echo(), novels, tokenizer) == texts and (seen.cached, seen.computed) == (3, 2)
 
 
 def test_an_endpoint_that_does_not_say_what_it_reads_is_asked_once():
@@ -130,9 +130,9 @@ def check(text, language, limit):
     summary = summaries.summarise(text, language, limit)
     assert summary == (" " if language == "en" else "").join(picked) and 0 < len(summary) <= limit
     for span in spans:
-        of = next(of for of in whole if of.start <= span.start < of.end)
-        assert span.end <= of.end and not text[of.start : span.start].strip()
-        assert len(spans) == 1 or not text[span.end : of.end].strip()  # only a lone sentence is ever cut
+        sentence = next(sentence for sentence in whole if sentence.start <= span.start < sentence.end)
+        assert span.end <= sentence.end and not text[sentence.start : span.start].strip()
+        assert len(spans) == 1 or not text[span.end : sentence.end].strip()  # only a lone sentence is ever cut
 
 
 @pytest.mark.parametrize("limit", [5, 20, 60, 100, 150, 500])
@@ -226,12 +226,12 @@ def test_halves_hold_what_fits(lengths, most):
 
 def test_a_half_has_all_that_is_needed(book, tokenizer):
     chunks = passages.cut(book, tokenizer)
-    found = summaries.cases(book, tokenizer, annotated(book))
-    assert 10 < len(found) < len(book.questions)
-    assert len({case.question.id for case in found}) == len(found)
-    halves = [case.shown["half"] for case in found]
+    cases = summaries.cases(book, tokenizer, annotated(book))
+    assert 10 < len(cases) < len(book.questions)
+    assert len({case.question.id for case in cases}) == len(cases)
+    halves = [case.shown["half"] for case in cases]
     assert len(set(halves)) == 2 and halves == sorted(halves)  # neighbours share the half, which is then read once
-    for case in found:
+    for case in cases:
         assert set(case.shown["gold"]) <= set(case.shown["half"]) and case.shown["silver"] == (3, 7)
         assert passages.readable(book, case.question, passages.shown(book, [chunks[i] for i in case.shown["gold"]]))
         for condition in summaries.CONDITIONS:

@@ -88,8 +88,8 @@ def test_what_bears_cannot_be_told_by_what_a_worker_was_given(tokenizer, size):
 
 def test_a_worker_keeps_its_summary_and_adds_what_its_block_tells(made, telling):
     facts = {text for _, text, _ in telling.builder.facts}
-    mine = [example for example in made if example.book == telling.book.document.id]
-    workers = [example for example in mine if example.role.startswith("coa")]
+    examples = [example for example in made if example.book == telling.book.document.id]
+    workers = [example for example in examples if example.role.startswith("coa")]
     added = 0
     for example in workers:
         before = lines_in(example.prompt.partition("Summary so far:\n")[2].partition("\n\nBlock ")[0])

@@ -25,7 +25,7 @@ def test_passages_that_answer_alone(books, tokenizer):
     for role in ANSWERS:
         among, alone = (rows(role, books, tokenizer, 10, alone=only) for only in (False, True))
         assert len(alone) == len(among) == 20
-        sizes = [sum(len(row.slots["context"]) for row in some) for some in (among, alone)]
+        sizes = [sum(len(row.slots["context"]) for row in examples) for examples in (among, alone)]
         assert sizes[1] < 0.7 * sizes[0]
     chunks = {book.document.id: passages.cut(book, tokenizer) for book in books}
     for row in alone:  # of claims, the last
@@ -60,16 +60,16 @@ def test_claims_come_in_pairs(books, tokenizer):
     numbers = scored(examples, [Answer(text, ROLES["claim"].parse(text)[0]) for text in said])
     assert sum(numbers["accuracy"]) == 4
     assert [number for number in numbers["pair_accuracy"] if not math.isnan(number)] == [0, 1, 0, 0]
-    of = interval(examples, numbers["pair_accuracy"])
-    assert (of.value, of.n) == (0.25, 4)
+    accuracy = interval(examples, numbers["pair_accuracy"])
+    assert (accuracy.value, accuracy.n) == (0.25, 4)
 
 
 def test_a_play_has_prompts_for_what_can_be_counted_there(tokenizer):
     play = shakespeare.play("macbeth")
     for role in ("chunk_summary", "entities", "edits", "memory"):
-        found = play_prompts(role, play, tokenizer)
-        assert len(found) == PLAY == len({prompt for _, prompt in found})
-        assert all(text in play.text and text in prompt for text, prompt in found)
+        pairs = play_prompts(role, play, tokenizer)
+        assert len(pairs) == PLAY == len({prompt for _, prompt in pairs})
+        assert all(text in play.text and text in prompt for text, prompt in pairs)
 
 
 def test_rows_are_the_same_each_time(books, tokenizer):

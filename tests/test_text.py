@@ -122,7 +122,7 @@ def test_sentences_do_not_depend_on_where_they_stand(macbeth):
     for text, language, most in ((macbeth.text, "en", 2), (chinese, "zh", 0)):
         alone, at = set(), 0
         for part in re.split(r"(\n\n)", text):
-            alone |= {at + found["end_index"] for found in sentencex.get_sentence_boundaries(language, part)}
+            alone |= {at + sentence["end_index"] for sentence in sentencex.get_sentence_boundaries(language, part)}
             at += len(part)
         assert len(alone) > 2_000
         assert len(alone ^ {span.end for span in sentences(text, language)}) <= most
@@ -328,7 +328,7 @@ def perturb(quote: str, rate: float, rng: random.Random) -> str:
 
 def found_fraction(document: Document, rate: float, shortest: int, longest: int, n: int, seed: int) -> float:
     """How many of n perturbed quotes are found within 5 characters of both ends."""
-    rng, found = random.Random(seed), 0
+    rng, hits = random.Random(seed), 0
     for _ in range(n):
         text = ""
         while text != text.strip() or not text:
@@ -336,8 +336,8 @@ def found_fraction(document: Document, rate: float, shortest: int, longest: int,
             start = rng.randrange(len(document.text) - size)
             text = document.text[start : start + size]
         place = locate(perturb(text, rate, rng), document)
-        found += place is not None and abs(place.start - start) <= 5 and abs(place.end - start - size) <= 5
-    return found / n
+        hits += place is not None and abs(place.start - start) <= 5 and abs(place.end - start - size) <= 5
+    return hits / n
 
 
 @pytest.mark.parametrize("play", ["macbeth", "hamlet", "pericles"])
@@ -355,14 +355,14 @@ def test_perturbed_chinese_quotes_are_found():
 
 
 def test_quotes_of_other_plays_are_not_found(macbeth):
-    rng, found = random.Random(5), 0
+    rng, hits = random.Random(5), 0
     for play in shakespeare.plays():
         if play.id != "macbeth":
             text = shakespeare.play(play.id).text
             start = rng.randrange(len(text) - 400)
             for size in (40, 100, 300):
-                found += locate(text[start : start + size], macbeth) is not None
-    assert found == 0
+                hits += locate(text[start : start + size], macbeth) is not None
+    assert hits == 0
 
 
 def slow_best(needle: str, text: str) -> int:

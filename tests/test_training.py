@@ -72,11 +72,11 @@ lengths = st.lists(st.integers(2, 300), min_size=1, max_size=200)
 @given(lengths, st.integers(1, 2000), st.integers(0, 3), st.integers(0, 3))
 def test_every_example_is_in_one_batch(lengths, tokens, seed, epoch):
     examples = [Encoded("qa", (0,) * n, 1) for n in lengths]
-    found = plan(examples, tokens, seed, epoch)
-    assert sorted(i for batch in found for i in batch) == list(range(len(examples)))
-    for batch in found:
+    batches = plan(examples, tokens, seed, epoch)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(examples)))
+    for batch in batches:
         assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= tokens
-    assert found == plan(examples, tokens, seed, epoch)
+    assert batches == plan(examples, tokens, seed, epoch)
 
 
 SHORT = Settings(steps=8, tokens=400, rank=2, warmup=2, learning_rate=5e-3, minutes=1e-9, dtype="float32")
@@ -94,8 +94,8 @@ def log_of(out):
 
 def assert_same(out, other):
     """Adapters and logs."""
-    mine, theirs = weights(out / "adapter"), weights(other / "adapter")
-    assert all(torch.equal(matrix, theirs[name]) for name, matrix in mine.items()) and log_of(out) == log_of(other)
+    ours, theirs = weights(out / "adapter"), weights(other / "adapter")
+    assert all(torch.equal(matrix, theirs[name]) for name, matrix in ours.items()) and log_of(out) == log_of(other)
 
 
 def assert_close(out, other, **tolerance):
@@ -151,33 +151,33 @@ def gradients(model, rows):
     with torch.autocast("cpu", torch.bfloat16, enabled=model.dtype == torch.bfloat16):
         total, _ = training.reply_loss(model, rows)
     total.sum().backward()
-    return {name: of.grad.clone() for name, of in model.named_parameters() if of.grad is not None}
+    return {name: matrix.grad.clone() for name, matrix in model.named_parameters() if matrix.grad is not None}
 
 
 def test_inputs_that_are_not_cast_change_no_gradient(base, tokenizer):
     rows = collate([encode(example, tokenizer) for example in EXAMPLES[-4:]], pad=tokenizer.eos_token_id)
     model = training.with_lora(AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), Settings(rank=4))
-    for name, of in model.named_parameters():
+    for name, matrix in model.named_parameters():
         if "lora_B" in name:
-            torch.nn.init.normal_(of, generator=torch.Generator().manual_seed(0))
+            torch.nn.init.normal_(matrix, generator=torch.Generator().manual_seed(0))
     ours = gradients(model, rows)
     for module in model.modules():
         if isinstance(module, BaseTunerLayer):
             module.cast_input_dtype_enabled = True
     theirs = gradients(model, rows)
-    assert ours and all(torch.equal(of, theirs[name]) for name, of in ours.items())
+    assert ours and all(torch.equal(matrix, theirs[name]) for name, matrix in ours.items())
 
 
 def test_both_kinds_of_attention_learn_the_same(base, tokenizer):
     rows = collate([encode(example, tokenizer) for example in EXAMPLES[-4:]], pad=tokenizer.eos_token_id)
     bare = AutoModelForCausalLM.from_pretrained(base)
-    model, found = training.with_lora(bare, Settings(rank=4, dtype="float32")), {}
+    model, by_kind = training.with_lora(bare, Settings(rank=4, dtype="float32")), {}
     for tokens, kind in ((training.SHORT, "eager"), (training.SHORT + 1, "sdpa")):
         training.attend(bare, tokens)
         assert bare.config._attn_implementation == kind
-        found[kind] = gradients(model, rows)
-    for name, of in found["eager"].items():
-        torch.testing.assert_close(of, found["sdpa"][name], rtol=1e-3, atol=1e-4)
+        by_kind[kind] = gradients(model, rows)
+    for name, gradient in by_kind["eager"].items():
+        torch.testing.assert_close(gradient, by_kind["sdpa"][name], rtol=1e-3, atol=1e-4)
 
 
 BOTH = """

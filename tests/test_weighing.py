@@ -137,9 +137,9 @@ def test_more_sentences_keep_no_less(way, data):
     drawn = data.draw(st.lists(st.integers(0, len(spans) - 1), max_size=12, unique=True))
     fewer = drawn[: data.draw(st.integers(0, len(drawn)))]
     said = [text[span.start : span.end].strip() for span in spans]
-    some, all_ = (way(novel, "\n\n".join(said[i] for i in of)) for of in (fewer, drawn))
-    assert all(now >= before for now, before in zip(all_.right, some.right, strict=True)) and all_.wrong >= some.wrong
-    assert way(novel, "") == Kept((False,) * len(all_.right), 0)
+    part, whole = (way(novel, "\n\n".join(said[i] for i in places)) for places in (fewer, drawn))
+    assert all(now >= before for now, before in zip(whole.right, part.right, strict=True)) and whole.wrong >= part.wrong
+    assert way(novel, "") == Kept((False,) * len(whole.right), 0)
 
 
 @given(st.lists(st.booleans(), max_size=20), st.integers(0, 20))

@@ -1,7 +1,7 @@
 """A causal language model on this machine, through transformers: batched, with common heads read once.
 
 The prompts of a call often begin alike: instructions, a summary, a whole book, and then some of them the same passages.
-What is common is read once, however nested, and rows go on from its keys and values. What comes out is what a plain run
+What is common is read once, however nested, also with what the call before read last. What comes out is what a plain run
 gives, up to rounding: in fp32 greedy texts are equal and log-probabilities agree to 1e-4. In bf16 a near tie may fall the
 other way in another batch or on another machine, and a text goes another way from there; log-probabilities move by some
 thousandths a token.
