@@ -377,7 +377,7 @@ def test_what_is_asked_on_the_way_is_computed_anew_too(tmp_path, apart):
 
     for _ in range(2):
         store = opened(tmp_path)
-        store.fetch("sum", ANN, QUESTIONS, stores.each(lambda i, within_=store: sum(halves(within_, i))))
+        store.fetch("sum", ANN, QUESTIONS, stores.each(lambda i, to=store: sum(halves(to, i))))
         assert len(parts) == len(QUESTIONS) + 1
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     for n in (1, 2):
